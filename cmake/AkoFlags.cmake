@@ -1,0 +1,16 @@
+# Flags that every target of ours carries.
+add_library(ako_flags INTERFACE)
+target_compile_options(ako_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+                                           -Werror=return-type -fno-omit-frame-pointer)
+target_include_directories(ako_flags INTERFACE ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(ako_flags INTERFACE ako_dep_fmt)
+find_program(MOLD mold)
+if(MOLD)
+  target_link_options(ako_flags INTERFACE -fuse-ld=mold)
+endif()
+if(AKO_SANITIZE)
+  target_compile_options(ako_flags INTERFACE -fsanitize=${AKO_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(ako_flags INTERFACE -fsanitize=${AKO_SANITIZE})
+elseif(AKO_STATIC_RUNTIME)
+  target_link_options(ako_flags INTERFACE -static-libstdc++ -static-libgcc)
+endif()

@@ -1,0 +1,81 @@
+# The house: one static library and one include root per room (folder under src/).
+#
+#   ako_room(<name> LEVEL <0..8|c> [USES <room>...] [LIBS <target>...])
+#
+# A room's sources are the *.cpp files of its folder. Its headers are reached as "<room>/file.hpp" and only through
+# a private include root made for that room, so a room sees exactly the rooms it USES (and what those name as part
+# of their own headers). A USES entry must have a lower level: configure fails otherwise.
+set(AKO_ROOM_LEVELS "" CACHE INTERNAL "")
+
+function(ako_room name)
+  cmake_parse_arguments(ARG "" "LEVEL" "USES;LIBS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
+  if(NOT sources)
+    message(FATAL_ERROR "room '${name}' has no sources: a room is made when it has its first tenant")
+  endif()
+
+  # Own include root: <build>/rooms/<name>/<name> -> the folder. Nothing else is visible through it.
+  set(root ${CMAKE_BINARY_DIR}/rooms/${name})
+  file(MAKE_DIRECTORY ${root})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${name} SYMBOLIC)
+
+  add_library(ako_${name} STATIC ${sources})
+  target_include_directories(ako_${name} PRIVATE ${root})
+  set_target_properties(ako_${name} PROPERTIES AKO_LEVEL "${ARG_LEVEL}" AKO_ROOT "${root}")
+  target_link_libraries(ako_${name} PRIVATE ako_flags ${ARG_LIBS})
+  foreach(used IN LISTS ARG_USES)
+    if(NOT TARGET ako_${used})
+      message(FATAL_ERROR "room '${name}' uses '${used}', which is not declared before it")
+    endif()
+    get_target_property(used_level ako_${used} AKO_LEVEL)
+    ako_check_level(${name} ${ARG_LEVEL} ${used} ${used_level})
+    get_target_property(used_root ako_${used} AKO_ROOT)
+    target_include_directories(ako_${name} PRIVATE ${used_root})
+    target_link_libraries(ako_${name} PRIVATE ako_${used})
+  endforeach()
+endfunction()
+
+# The child stands beside the ladder: it sees base, model and inputs; only client (and python) see its protocol.
+function(ako_check_level name level used used_level)
+  if(level STREQUAL "c")
+    if(NOT used MATCHES "^(base|model|inputs|protocol|measure|child)$")
+      message(FATAL_ERROR "layer: '${name}' (child side) may use base, model and inputs only, not '${used}'")
+    endif()
+  elseif(used_level STREQUAL "c")
+    if(NOT name STREQUAL "client" OR NOT used STREQUAL "protocol")
+      message(FATAL_ERROR "layer: only 'client' may use the child side, and only its protocol; '${name}' uses '${used}'")
+    endif()
+  elseif(NOT used_level LESS level)
+    message(FATAL_ERROR "layer: '${name}' (level ${level}) may not use '${used}' (level ${used_level})")
+  endif()
+endfunction()
+
+# A program: one *_main.cpp and the rooms it uses.
+function(ako_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ako_flags ${ARG_LIBS})
+  foreach(used IN LISTS ARG_USES)
+    get_target_property(used_root ako_${used} AKO_ROOT)
+    target_include_directories(${name} PRIVATE ${used_root})
+    target_link_libraries(${name} PRIVATE ako_${used})
+  endforeach()
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+endfunction()
+
+# A test program of GoogleTest cases, registered with CTest as one test: ako_test(<name> SOURCES ... USES ...)
+function(ako_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;USES;LIBS;LABELS" ${ARGN})
+  if(NOT AKO_BUILD_TESTS)
+    return()
+  endif()
+  ako_program(${name} SOURCES ${ARG_SOURCES} USES ${ARG_USES} LIBS ${ARG_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE AKO_SOURCE_DIR="${CMAKE_SOURCE_DIR}" AKO_BUILD_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
