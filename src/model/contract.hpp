@@ -51,6 +51,8 @@ const char* to_string(ErrorPrecision);
 struct EntryRef {
   std::string file;   ///< relative to the task folder
   std::string symbol; ///< C++: possibly qualified function name; Python: attribute path
+
+  bool operator==(const EntryRef&) const = default;
 };
 
 struct Kernel {
@@ -70,6 +72,8 @@ struct Kernel {
   bool in_place = false, deterministic = false, batch_invariant = false, capturable = false;
   Permission library_calls = Permission::allowed;
   PrecisionRule precision = PrecisionRule::free;
+
+  bool operator==(const Kernel&) const = default;
 };
 
 struct Axis {
@@ -82,6 +86,8 @@ struct Axis {
   std::int64_t value = 0; ///< constant
   std::optional<Expression> expression; ///< expr
   std::vector<Dtype> dtypes;            ///< dtype axis: the variants
+
+  bool operator==(const Axis&) const = default;
 };
 
 struct FillSpec {
@@ -91,6 +97,8 @@ struct FillSpec {
   std::string limit;           ///< index, offsets: exclusive upper bound, expression over axes
   std::string file;   ///< recorded: .npy or raw; custom: shared object or source with a fill symbol
   std::string symbol; ///< custom
+
+  bool operator==(const FillSpec&) const = default;
 };
 
 struct Tensor {
@@ -112,6 +120,8 @@ struct Tensor {
   bool nan_meaningful = false;   ///< NaN is part of the answer
   bool flush_subnormals = false; ///< a subnormal may come back as zero
   WorkspaceState workspace = WorkspaceState::undefined;
+
+  bool operator==(const Tensor&) const = default;
 };
 
 struct Scalar {
@@ -119,6 +129,8 @@ struct Scalar {
   Dtype dtype = Dtype::float32;
   double value = 0;                     ///< integers up to 2^53
   std::optional<Expression> expression; ///< integer scalars may depend on axes instead
+
+  bool operator==(const Scalar&) const = default;
 };
 
 /// One case to be measured: values for every var axis and dtype axis.
@@ -127,6 +139,8 @@ struct ShapeCase {
   AxisValues axes;                     ///< var axes
   std::map<std::string, Dtype> dtypes; ///< dtype axes
   double weight = 1;                   ///< calls in production
+
+  bool operator==(const ShapeCase&) const = default;
 };
 
 struct ReferenceSpec {
@@ -135,6 +149,8 @@ struct ReferenceSpec {
   std::vector<std::string> flags;
   ErrorPrecision precision = ErrorPrecision::native; ///< type of its floating outputs: float64*,
                                                      ///< float32* or the tensor's own
+
+  bool operator==(const ReferenceSpec&) const = default;
 };
 
 struct BaselineSpec {
@@ -143,6 +159,8 @@ struct BaselineSpec {
   EntryRef entry;
   std::vector<std::string> sources, flags;
   std::string kind = "found"; ///< "found" in practice, "library"
+
+  bool operator==(const BaselineSpec&) const = default;
 };
 
 struct ToleranceSpec { ///< absent fields are derived from dtype, length and magnitude
@@ -150,10 +168,14 @@ struct ToleranceSpec { ///< absent fields are derived from dtype, length and mag
   std::optional<double>
       ratio_to_baseline;  ///< largest error against the baseline's own error to the reference
   std::string accumulate; ///< expression: length of the longest sum, for the derived tolerance
+
+  bool operator==(const ToleranceSpec&) const = default;
 };
 
 struct Cost {
   std::string flops, bytes;
+
+  bool operator==(const Cost&) const = default;
 }; ///< expressions over axes; empty bytes = inputs once + outputs once
 
 struct Accept {
@@ -163,17 +185,23 @@ struct Accept {
   double max_regression = 0.02; ///< per shape
   double alpha = 0.001;
   bool second_opinion = true;
+
+  bool operator==(const Accept&) const = default;
 };
 
 struct Tunable {
   std::string name;
   std::vector<base::Json> values;
   std::string constraint;
+
+  bool operator==(const Tunable&) const = default;
 };
 
 struct GateSpec {
   std::string name, command, read,
       must; ///< command; JSON pointer or regex that finds its number; e.g. ">= 0.99*base"
+
+  bool operator==(const GateSpec&) const = default;
 };
 
 struct ResourceLimits {
@@ -181,6 +209,8 @@ struct ResourceLimits {
   std::int64_t memory_bytes = 0;       ///< 0 = what the machine has
   std::int64_t output_bytes = 1 << 20; ///< kept of each of stdout and stderr
   int placements = 20, pairs = 10;     ///< at most
+
+  bool operator==(const ResourceLimits&) const = default;
 };
 
 struct Contract {
@@ -199,6 +229,8 @@ struct Contract {
   std::vector<GateSpec> gates;
   ResourceLimits limits;
   base::Hash hash; ///< of the canonical echo: comments and order of keys do not matter
+
+  bool operator==(const Contract&) const = default;
 };
 
 } // namespace ako::model
