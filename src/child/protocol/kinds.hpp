@@ -1,0 +1,96 @@
+// The private conversation between ako (parent) and its children (keeper, worker), version 1.
+//
+// Transport: one AF_UNIX stream socket. frame = u32 length | u16 kind | u16 flags | u64 id | JSON.
+// The parent asks, the child answers; one request is in flight at a time. A request has flags 0 and
+// a random id; its answer has the same kind and id and flags = 1 (answer) or 3 (answer that is an
+// error). Anything else from a child is a protocol violation. Descriptors travel beside one byte
+// (SCM_RIGHTS) right after the frame that says so ("+fd").
+//
+// Units: *_ns nanoseconds; seeds, ids of arenas, addresses and sums as "0x..." strings (JSON
+// numbers end at 2^53). Sets, tensors: indices. Absent = default.
+//
+// Errors (flags 3): {"kind": "returned_error" | "threw" | "load_failed" | "stale" | "invalid" |
+//   "environment", "message": text, "data": {...}}. `invalid`: the request makes no sense (a bug).
+//
+// Both roles
+//   hello      {protocol: 1}                    -> {protocol, role: "keeper"|"worker", pid,
+//                                                   capabilities: [text...]}
+//   quit       {}                               -> {} and the child exits with 0
+// Keeper
+//   configure  {task_dir, cores: [int], evict_bytes: int (0 = twice the cache, -1 = none)}
+//              -> {evict_bytes, cache_bytes} +fd (the eviction buffer, when evict_bytes > 0)
+//   create     {arena, plan: ArenaPlan, tensors: [Tensor], tag} -> {} +fd (the arena's memory)
+//   destroy    {arena} -> {}
+//   fill       {arena, seed, epoch, recipe, sets, tensors: "all"|"fresh", fills: [Fill]} -> {}
+//   refresh    as fill -> {}
+//   poison     {arena, sentinel: 0|1, sets} -> {}
+//   check      {arena, sets} -> {bytes_checked, buffers: [{tensor, set, unwritten, doubtful, first,
+//                                last, red_before, red_after, red_distance, gap_damage,
+//                                input_changed}]}
+//   sums       {arena} -> {sums: ["0x..."]}               one per place of the plan
+//   copy       {from, to, steps: [[from_tensor, from_set, to_tensor, to_set]]} -> {}
+//   machine    {cores} -> {adds_per_ns, cores, busy_ns: [int], steal_ns: [int], at_ns,
+//                          busy_resolution_ns, temperature_c: number|null, device: {}}
+// Worker, in this order: configure, [share], load, then any
+//   configure  {scratch: path, cores: [int], sandbox: "full"|"none", disk_bytes, read_paths:
+//   [path]}
+//              -> {landlock, seccomp, user_namespace, pid_namespace, network_namespace,
+//                  ipc_namespace, mount_namespace: bool, label}
+//   share      {bytes} +fd (the eviction buffer, read only) -> {}
+//   load       {library, hash: sha256|"", prepare: bool, plan: bool}
+//              -> {hash, has_prepare, has_plan, libraries, threads_before, threads_after, load_ns,
+//                  interposed: [text], measure: {...}}
+//   map        {arena, address, bytes} +fd -> {}
+//   unmap      {arena} -> {}
+//   use        {integers: [int], scalars: [number], pointers: [["0x..."]] (per set, per tensor),
+//               bytes: [int]} -> {}
+//   call       {set, function: "call"|"prepare"|"plan"} -> {ns, threads_before, threads_after,
+//               changed: [text]}
+//   sample     {sets, warmup_sets, warmup_ns, cache: "cold"|"warm", warm_tensors, timing:
+//               "each"|"pass"} -> {call_ns: [number], pass_ns, calls, first_ns, last_ns,
+//               warmup_calls, warmup_spent_ns, evict_spent_ns, timer_overhead_ns, threads_before,
+//               threads_after, children, cpu_ns, cycles, instructions, cache_misses (-1 = not
+//               known), changed: [text], cache_state}
+//   residency  {set} -> {cached_line_ns, evicted_line_ns, memory_line_ns, resident_share, evict_ns}
+//
+// Tensor = {name, role, dtype, shape, strides, elements, span_elements, bytes, align, fill_limit,
+//           contiguous, lifetime: "fresh"|"static", workspace: "undefined"|"zeroed_once"}
+// Fill   = {tensor, kind, low, high, mean, stddev, file, symbol, library} for every in and inout
+//
+// Beside the socket a worker holds a pipe for crash records (struct CrashRecord, crash.hpp).
+// A device worker adds kinds from 64 on; these stay as they are.
+#pragma once
+
+#include <cstdint>
+
+namespace ako::protocol {
+
+inline constexpr int k_version = 1;
+
+enum class Kind : std::uint16_t {
+  hello = 1,
+  quit = 2,
+  configure = 3,
+  create = 16,
+  destroy = 17,
+  fill = 18,
+  refresh = 19,
+  poison = 20,
+  check = 21,
+  sums = 22,
+  copy = 23,
+  machine = 24,
+  share = 32,
+  load = 33,
+  map = 34,
+  unmap = 35,
+  use = 36,
+  call = 37,
+  sample = 38,
+  residency = 39,
+};
+const char* to_string(Kind kind);
+
+inline constexpr std::uint16_t k_answer = 1, k_error = 2; // bits of a frame's flags
+
+} // namespace ako::protocol

@@ -1,0 +1,171 @@
+// An untrusted child: loads one artifact, calls and times it on command. Every member waits for the
+// answer or for the deadline, on the parent's clock, while it drains the worker's output.
+#pragma once
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "client/arena.hpp"
+#include "client/failure.hpp"
+#include "client/keeper.hpp"
+#include "model/artifact.hpp"
+#include "model/contract.hpp"
+#include "model/resolved.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ako::client {
+
+enum class Sandbox { full, none }; ///< none: debuggers and profilers that must look inside
+
+struct WorkerOptions {
+  std::filesystem::path program; ///< empty = find_child_program()
+  model::LaunchSpec spec;
+  Sandbox sandbox = Sandbox::full;
+  model::ResourceLimits limits;        ///< load_seconds, call_seconds, output_bytes are used
+  std::vector<int> cores;              ///< affinity; empty = all that ako may use
+  std::int64_t flood_bytes = 64 << 20; ///< printed in all before it is ended
+  std::int64_t disk_bytes = 64 << 20;  ///< in its private folder before it is ended
+};
+
+/// What of the sandbox the kernel gave: each member true = in force.
+struct SandboxReport {
+  bool landlock = false, seccomp = false, user_namespace = false, pid_namespace = false,
+       network_namespace = false, ipc_namespace = false, mount_namespace = false;
+  std::string label; ///< "full", or what is missing: "no landlock"
+};
+
+struct LoadReport {
+  base::Hash hash; ///< of the bytes that were loaded
+  bool has_prepare = false, has_plan = false;
+  std::vector<std::string> libraries; ///< mapped because of the candidate
+  int threads_before = 0, threads_after = 0;
+  std::int64_t load_ns = 0;
+  std::vector<std::string> interposed; ///< symbols of libc or of ako that the candidate defines too
+  SandboxReport sandbox;
+  base::Json measure; ///< timer overhead, tick, cache, counters: the library's own facts
+};
+
+/// Arguments of calls at one shape: addresses per set, integers and scalars in contract order.
+struct Binding {
+  std::string tag;
+  std::vector<std::int64_t> integers;
+  std::vector<double> scalars;
+  std::vector<std::vector<std::uint64_t>> pointers; ///< [set][tensor]
+  std::vector<std::int64_t> bytes;                  ///< [tensor]: of its span
+};
+/// All tensors in one arena.
+base::Expected<Binding> bind(const model::Contract& contract, const model::ResolvedShape& shape,
+                             const Arena& arena);
+/// Tensors that lie in `own` (the reference's outputs and inouts) there, the rest in `shared`.
+base::Expected<Binding> bind_reference(const model::Contract& contract,
+                                       const model::ResolvedShape& shape, const Arena& shared,
+                                       const Arena& own);
+
+enum class Function { call, prepare, plan };
+
+struct CallReport {
+  std::int64_t ns = 0;
+  int threads_before = 0, threads_after = 0;
+  /// Process state that the call left changed and the worker put back: "cwd", "signal:11",
+  /// "rounding", "flush_to_zero", "timer", "umask", "affinity", "environment", "rlimit".
+  std::vector<std::string> changed;
+  std::int64_t parent_wall_ns = 0; ///< of the whole command, outside the worker
+};
+
+/// One block: every set called exactly once, in the given order.
+struct SampleJob {
+  std::vector<int> sets;
+  std::vector<int> warmup_sets; ///< called before, untimed; may be called many times
+  std::int64_t warmup_ns = 0;   ///< at least this long, at least once each
+  /// cold: the cache is evicted by reads before every call, which is timed alone.
+  /// warm: the sets' lines are read first (not by the candidate), then the pass is timed as a
+  /// whole.
+  model::CacheState cache = model::CacheState::cold;
+  /// Tensors by index whose cache state differs from `cache`.
+  std::vector<int> warm_tensors;
+  enum class Timing { automatic, each_call, whole_pass } timing = Timing::automatic;
+};
+
+struct Counters { ///< -1 where the kernel gives none
+  std::int64_t cycles = -1, instructions = -1, cache_misses = -1;
+};
+
+struct SampleReport {
+  std::vector<double> call_ns; ///< per call, in the job's order; empty for whole_pass
+  double pass_ns = 0;          ///< sum of the calls, or the pass; timer overhead subtracted
+  int calls = 0;
+  double ns_per_call() const { return pass_ns / calls; }
+  std::int64_t first_ns = 0, last_ns = 0; ///< monotonic clock, first timed call to the last
+  std::int64_t warmup_calls = 0, warmup_spent_ns = 0, evict_spent_ns = 0;
+  std::int64_t timer_overhead_ns = 0;
+  int threads_before = 0, threads_after = 0, children = 0;
+  std::int64_t cpu_ns = 0; ///< all threads of the worker in the timed part, its own count
+  Counters counters;
+  std::vector<std::string> changed; ///< as in CallReport
+  std::int64_t parent_wall_ns = 0;  ///< the command by the parent's clock
+  std::int64_t parent_cpu_ns =
+      0;                   ///< processor time of the worker's processes meanwhile, from outside
+  std::string cache_state; ///< "cold-clean", "warm", or what was reached instead
+};
+
+/// Residency probe: does eviction evict, and does warming warm? Times of one line, in ns.
+struct ResidencyReport {
+  double cached_line_ns = 0, evicted_line_ns = 0, memory_line_ns = 0;
+  double resident_share = 0; ///< of lines still in the cache after an eviction
+  std::int64_t evict_ns = 0; ///< one eviction
+};
+
+/// What the parent sees of the worker's processes in /proc, without asking it.
+struct Activity {
+  int processes = 0, threads = 0;
+  std::int64_t cpu_ns = 0;
+};
+
+class Worker {
+public:
+  /// Starts the process and its sandbox; nothing of the candidate is loaded yet.
+  static Answer<Worker> start(WorkerOptions options);
+  Worker(Worker&&) noexcept;
+  Worker& operator=(Worker&&) noexcept;
+  ~Worker(); ///< kills every process of it; removes its private folder
+
+  /// Shares the keeper's eviction buffer. Before load().
+  Answer<void> share_eviction(const Keeper& keeper);
+  Answer<LoadReport> load();
+  Answer<void> map(const Arena& arena);
+  Answer<void> unmap(const Arena& arena);
+  /// Gives the arguments for call and sample; replaces the binding before.
+  Answer<void> use(const Binding& binding);
+  /// One call on one set, timed alone; returned_error when it returns non-zero.
+  Answer<CallReport> call(int set, Function function = Function::call);
+  Answer<SampleReport> sample(const SampleJob& job);
+  Answer<ResidencyReport> residency(int set);
+
+  /// Stops every thread so that nothing of it runs while another side is measured. Idempotent.
+  base::Status pause();
+  base::Status resume();
+  Activity activity() const;
+
+  /// Processor time used between the last answer and now, while it had nothing to do: stray work.
+  /// Small values are the answer's own tail and idle OpenMP teams spinning out.
+  std::int64_t idle_cpu_ns() const;
+
+  const std::string& label() const;
+  bool alive() const;
+  std::string out() const; ///< kept output so far
+  std::string err() const;
+  int pid() const;
+  /// Ends it in order; a worker that does not go is killed. Idempotent.
+  void quit();
+
+private:
+  Worker();
+  struct State;
+  std::unique_ptr<State> m_state;
+};
+
+} // namespace ako::client
