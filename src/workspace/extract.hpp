@@ -1,0 +1,39 @@
+// `ako new --from REPO:path::symbol`: a C++ kernel taken out of a repository with what it includes.
+#pragma once
+
+#include "model/sources.hpp"
+#include "workspace/cpp_scan.hpp"
+
+#include "base/fs.hpp"
+
+#include <string>
+#include <vector>
+
+namespace ako::workspace {
+
+struct ExtractRequest {
+  base::fs::path repository;
+  std::string path;                      ///< of the file, relative to the repository
+  std::string symbol;                    ///< possibly qualified
+  std::string kernel;                    ///< task and kernel name; empty = the symbol's last part
+  std::vector<std::string> include_dirs; ///< inside the repository, searched for <> and "" includes
+};
+
+/// "REPO:path::symbol" -> its three parts. REPO may be empty (the current folder) or hold ':'. Kind
+/// usage otherwise.
+base::Expected<ExtractRequest> parse_from(std::string_view text);
+
+struct Extracted {
+  std::string kernel;
+  std::vector<model::SourceText> files; ///< the whole starting task, task.toml among them
+  Function function;                    ///< what was found
+  std::string commit, origin;           ///< of the repository; empty when it is no git work tree
+  std::vector<std::string> questions;   ///< contract keys that nobody but the user can answer
+  std::vector<std::string> unresolved;  ///< includes not found in the repository, taken as system's
+};
+
+/// Kind invalid naming what was found and the candidates: no such file, symbol absent, overloaded,
+/// a template, only declared, not C++ by its name.
+base::Expected<Extracted> extract_kernel(const ExtractRequest& request);
+
+} // namespace ako::workspace
