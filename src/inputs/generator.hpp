@@ -1,0 +1,61 @@
+// Counter-based random bits: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
+// 1, 2, 3", SC'11). Any element can be computed alone, in any order, on host or device, and is the
+// same. Integer arithmetic only.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace ako::inputs {
+
+using Philox4x32 = std::array<std::uint32_t, 4>;
+Philox4x32 philox(Philox4x32 counter, std::array<std::uint32_t, 2> key);
+
+/// Which content: one seed a session (drawn after the candidate is loaded), then tensor, buffer set
+/// and epoch (content generation of that set).
+struct StreamId {
+  std::uint64_t seed = 0;
+  std::uint32_t tensor = 0, set = 0, epoch = 0;
+  bool operator==(const StreamId&) const = default;
+};
+
+/// What the bits are for; streams of different purpose are unrelated.
+enum class Purpose : std::uint32_t {
+  values = 0,
+  structure = 1,
+  refresh = 2,
+  judge = 3,
+  recipe = 4
+};
+
+/// An endless array of random bits. Distinct (tensor, set, epoch, purpose) under one seed never
+/// share a stream: their names go through a bijection.
+class BitStream {
+public:
+  BitStream(const StreamId& id, Purpose purpose);
+  std::uint16_t bits16(std::uint64_t index) const; ///< slices of the same stream: bits16(i) is half
+  std::uint32_t bits32(std::uint64_t index) const; ///< of bits32(i / 2), and so on
+  std::uint64_t bits64(std::uint64_t index) const;
+  /// Uniform in [0, bound), bound > 0, from bits64(index) by multiplication.
+  std::uint64_t below(std::uint64_t index, std::uint64_t bound) const;
+  /// The stream's bytes from 16-byte block `first` on; size a multiple of 16.
+  void blocks(std::uint64_t first, std::span<std::byte> out) const;
+
+private:
+  std::array<std::uint32_t, 2> m_key;
+  std::array<std::uint32_t, 2> m_high; ///< upper half of the counter
+};
+
+/// Standard normal quantile of (2r + 1) / 2^17 in fixed point, 2^-28 steps; r = 16 random bits.
+/// Made once by basic IEEE arithmetic, the same on every machine.
+std::span<const std::int32_t, 65536> normal_quantiles();
+/// Standard normal value of 32 random bits: the quantiles, interpolated; 2^-28 steps, within
+/// +- 4.7.
+std::int32_t normal_fixed(std::uint32_t bits);
+
+/// A permutation of [0, count) without a table: image of `index`, keyed by the stream.
+std::uint64_t permuted(const BitStream& stream, std::uint64_t count, std::uint64_t index);
+
+} // namespace ako::inputs

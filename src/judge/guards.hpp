@@ -1,0 +1,101 @@
+// Raw observations of a run to evidence, and evidence to an outcome. Decisive evidence decides;
+// weak signs only ask for more scrutiny.
+#pragma once
+
+#include "base/json.hpp"
+#include "inputs/poison.hpp"
+#include "judge/compare.hpp"
+#include "model/outcome.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ako::judge {
+
+/// Where it was seen: enough to run it again.
+struct Place {
+  std::string shape, tensor;
+  std::uint64_t seed = 0;
+  int placement = -1, set = -1;
+  std::int64_t call = -1; ///< number of the call in its worker, from 0
+  std::string phase; ///< "check", "timed", "burst", "first_call", "late_call", "second_opinion"
+};
+base::Json to_json(const Place& place);
+
+/// Each returns nothing where all is well.
+using Found = std::optional<model::Evidence>;
+
+enum class Proof { one_run, two_sentinels }; ///< what stands behind a poison finding
+enum class Side { before, after };           ///< of the buffer
+enum class Measured { candidate, baseline };
+
+// Memory.
+Found unwritten(const Place& place, const inputs::PoisonFound& found, Proof proof);
+Found gap_damage(const Place& place, const inputs::PoisonFound& found);
+Found red_zone(const Place& place, const inputs::RedZoneDamage& damage, Side side);
+Found changed_input(const Place& place, std::uint64_t before, std::uint64_t after);
+Found compared(const Place& place, const CompareResult& result, const model::ResolvedTensor& tensor,
+               const model::ResolvedShape& shape);
+
+/// Threads, processes and time of a worker around one command, as the parent or keeper saw them.
+struct WorkerState {
+  int threads_before = 0, threads_after = 0;
+  int openmp_threads = 0; ///< pool threads a declared runtime may keep
+  int children_before = 0, children_after = 0;
+  double idle_window_ns = 0; ///< how long it was left alone afterwards
+  double idle_cpu_ns = 0;    ///< cpu time it burnt meanwhile
+  bool output_changed_when_idle = false;
+};
+std::vector<model::Evidence> stray_work(const Place& place, const WorkerState& state);
+
+/// Reported against outside time. Parent time includes the frame's way there and back.
+struct BlockTimes {
+  double reported_ns = 0; ///< sum the worker claims for its timed calls
+  double wall_ns = 0;     ///< the parent's clock around the command
+  double overhead_ns = 0; ///< of the command apart from its calls (fills, checks, frames), measured
+  double cpu_ns = 0;      ///< cpu time of the worker over the command; 0 = not known
+  std::int64_t calls_claimed = 0, calls_ordered = 0;
+  double second_clock_ns = 0; ///< cycle or device counter from outside; 0 = none
+};
+std::vector<model::Evidence> time_claims(const Place& place, const BlockTimes& times);
+
+/// Ceilings of the machine; 0 = unknown, that term is left out.
+struct Ceilings {
+  double memory_bytes_per_s = 0, cache_bytes_per_s = 0, flops_per_s = 0;
+};
+struct Work {
+  double cold_bytes = 0; ///< unique bytes that cannot be in a cache; 0 when warm
+  double all_bytes = 0, flops = 0;
+};
+/// ns no implementation can beat; 0 = none known.
+double floor_ns(const Work& work, const Ceilings& ceilings);
+/// Below the floor (slack 1e-3): invalid for a candidate. A baseline below it: the contract's
+/// fault.
+Found below_floor(const Place& place, double measured_ns, double floor, Measured whose);
+
+/// Time per call on content never seen against content seen before (same buffers).
+Found replay(const Place& place, double fresh_ns, double repeated_ns, double noise);
+/// Late or timed calls whose output is wrong while checked ones were right.
+Found wrong_later(const Place& place, const CompareResult& result, std::int64_t calls_before);
+
+/// What was loaded against what was built, and what else came along.
+struct LoadedState {
+  std::string expected_hash, loaded_hash;
+  std::vector<std::string> new_libraries;     ///< mapped after load or during calls, names
+  std::vector<std::string> allowed_libraries; ///< prefixes
+  std::vector<std::string> patched_symbols;   ///< clock_gettime, memcmp, ... resolved elsewhere
+  std::string forged_frame;                   ///< what was off with a frame; empty = nothing
+  bool library_calls_forbidden = false;
+};
+std::vector<model::Evidence> load_claims(const Place& place, const LoadedState& state);
+
+/// The outcome that the evidence forces: nullopt when nothing decisive is there. Order: stale,
+/// task_error, incorrect, suspect, invalid_measurement. All evidence, weak signs too, is kept in
+/// it.
+std::optional<model::Outcome> decide(const std::vector<model::Evidence>& evidence);
+/// How much more to look: 0 none, 1 more graded calls, 2 also fresh processes and replay tests.
+int scrutiny(const std::vector<model::Evidence>& evidence);
+
+} // namespace ako::judge

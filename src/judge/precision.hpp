@@ -1,0 +1,36 @@
+// Is the candidate as exact as what it replaces? Both errors are measured against the same
+// reference; a kernel that is faster since it computes in a narrower type is told so.
+#pragma once
+
+#include "judge/compare.hpp"
+
+#include <string>
+
+namespace ako::judge {
+
+enum class PrecisionClass { same, better, lower, unknown };
+const char* to_string(PrecisionClass value);
+
+struct Precision {
+  PrecisionClass kind = PrecisionClass::unknown;
+  double ratio = 1;                               ///< candidate's error / baseline's error
+  double candidate_error = 0, baseline_error = 0; ///< error_rms
+  double floor = 0; ///< smallest error counted: u / sqrt(12), what rounding the output alone leaves
+  std::string reason; ///< one sentence
+};
+
+/// `lower` when the candidate's error exceeds twice the baseline's (both at least the rounding of
+/// the output), `better` below half. Unknown when the reference has no more precision than the
+/// output (`expected` native).
+Precision classify_precision(const CompareResult& candidate, const CompareResult& baseline,
+                             model::Dtype output, model::Dtype expected);
+
+/// Decisive evidence "precision" when the contract fixes the precision or gives ratio_to_baseline
+/// and the candidate is beyond it; a weak sign when precision is free and the class is lower; none
+/// otherwise.
+std::vector<model::Evidence> precision_evidence(const Precision& precision,
+                                                model::PrecisionRule rule,
+                                                const std::optional<double>& ratio_limit,
+                                                const std::string& where);
+
+} // namespace ako::judge

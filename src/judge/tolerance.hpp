@@ -1,0 +1,56 @@
+// How far a candidate's numbers may lie from the expected ones.
+//
+// An element passes when |got - expected| <= atol + row_factor * rms(row of expected) + rtol *
+// |expected|. "Row" is the last axis; leading axes are merged in until a row has at least 32
+// elements, so that outputs of shape [n, 1] are not judged purely relatively.
+//
+// Derived values, with u = unit roundoff of the output (2^-8 for bfloat16), u_in of the narrowest
+// floating input, u_acc = 2^-24 (2^-53 for float64 outputs), L = length of the longest sum:
+//   rtol       = 3 u for types below 32 bits: 1.5 quanta, the correct rounding or its neighbour
+//                32 u for float32 and float64: a few units in the last place of an elementary
+//                function
+//   row_factor = 8 sqrt(L) u_acc + (u_in if u_in > u_acc): rounding errors of a sum in any order
+//   walk
+//                randomly, and intermediates may be rounded once to the inputs' type. It multiplies
+//                the row's magnitude since a sum's error does not shrink where its terms cancel.
+//   both doubled when the reference has the output's own precision, for then it errs as well.
+// fp8 and fp4 outputs: one quantum off is a flip; flips may make up flip_share of the tensor (5 %:
+// three times what intermediates in bfloat16 cause); two quanta off and outside the sum above is a
+// mismatch.
+// Statistics over the whole tensor see what no element shows: `slope_limit` bounds the regression
+// of got on expected around 1 (a scale of 1.01 in bfloat16), `bias_limit` the mean signed error in
+// quanta towards zero (truncation makes -0.5, rounding to nearest 0).
+#pragma once
+
+#include "base/error.hpp"
+#include "model/resolved.hpp"
+
+#include <optional>
+#include <string>
+
+namespace ako::judge {
+
+struct Tolerance {
+  double rtol = 0, atol = 0, row_factor = 0;
+  double flip_share = 1; ///< fp8, fp4
+  double matched_ratio =
+      1; ///< share of elements that must pass; never forgives a non-finite mismatch
+  std::optional<double>
+      max_error_cap;      ///< no |got - expected| above it, whatever matched_ratio says
+  double slope_limit = 0; ///< 0 = not looked at
+  double bias_limit = 0;  ///< in quanta, 0 = not looked at
+  std::optional<double> ratio_to_baseline; ///< judged by precision.hpp
+  bool flush_subnormals = false, nan_meaningful = false;
+  std::string formula; ///< one line: the numbers and where each comes from
+};
+
+/// Length used for the derived tolerance: tolerance.accumulate where given, else the largest extent
+/// of any input (too long rather than too short: it enters by its square root).
+std::int64_t accumulate_length(const model::Contract& contract, const model::ResolvedShape& shape);
+
+/// The task's values where given, the rest derived. Kind invalid when the tensor is not compared
+/// closely or a given value is negative or not finite.
+base::Expected<Tolerance> derive_tolerance(const model::Contract& contract,
+                                           const model::ResolvedShape& shape, int tensor);
+
+} // namespace ako::judge
