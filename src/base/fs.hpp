@@ -29,6 +29,8 @@ Expected<fs::path> resolve_inside(const fs::path& root, const fs::path& relative
 std::uint64_t free_bytes(const fs::path& path);
 /// True on NFS, SMB, 9p, FUSE and the like.
 bool on_network_file_system(const fs::path& path);
+/// The same of a file system's number (f_type of statfs).
+bool is_network_type(std::uint64_t type);
 
 /// A private folder below $TMPDIR, removed with its content by the destructor.
 class TemporaryDir {

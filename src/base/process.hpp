@@ -23,7 +23,9 @@ struct SpawnOptions {
   std::vector<std::string> argv; ///< argv[0] is looked up in PATH when it has no slash
   std::optional<std::vector<std::string>> env; ///< "K=V"; absent = inherited
   std::string cwd;                             ///< empty = inherited
-  std::vector<std::pair<int, int>> fds; ///< {ours, its number in the child}; all others are closed
+  /// {ours, its number in the child}; all others are closed, and 0, 1, 2 are /dev/null unless
+  /// named.
+  std::vector<std::pair<int, int>> fds;
   Limits limits;
   /// Runs in the child between fork and exec: async-signal-safe calls only. Non-zero = child exits
   /// 127.
@@ -38,7 +40,9 @@ struct Ending {
   std::string text() const; ///< "exit 3", "signal 11 (SIGSEGV)"
 };
 
-/// A running child. The destructor kills its whole group and reaps it.
+/// A running child. The destructor kills its whole group and reaps it. Whatever the child left
+/// running in its group is killed when its end is seen. It also dies with the thread that spawned
+/// it: spawn from a thread that outlives it.
 class Process {
 public:
   static Expected<Process> spawn(const SpawnOptions& options);

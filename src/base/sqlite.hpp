@@ -37,8 +37,10 @@ public:
 private:
   friend class Database;
   Statement(sqlite3* db, sqlite3_stmt* statement) : m_db(db), m_statement(statement) {}
+  Statement& bound(int code);
   sqlite3* m_db = nullptr;
   sqlite3_stmt* m_statement = nullptr;
+  int m_bind_error = 0; ///< the first bind that failed; step() answers with it
 };
 
 class Database {
