@@ -1,0 +1,54 @@
+#include "cli/arguments.hpp"
+
+#include <charconv>
+#include <cmath>
+
+namespace ako::cli {
+
+std::string Arguments::text(const std::string& name, std::string fallback) const {
+  auto found = m_values.find(name);
+  return found == m_values.end() ? std::move(fallback) : found->second.back();
+}
+
+std::optional<std::string> Arguments::maybe(const std::string& name) const {
+  auto found = m_values.find(name);
+  if (found == m_values.end()) return std::nullopt;
+  return found->second.back();
+}
+
+std::vector<std::string> Arguments::all(const std::string& name) const {
+  auto found = m_values.find(name);
+  return found == m_values.end() ? std::vector<std::string>{} : found->second;
+}
+
+namespace {
+
+template <class T>
+base::Expected<T> convert(const std::string& name, const std::string& word, const char* allowed) {
+  T value{};
+  auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (code != std::errc() || end != word.data() + word.size())
+    return base::fail(base::ErrorKind::usage, "not a number",
+                      {.where = "--" + name, .found = word, .allowed = allowed, .next = {}});
+  return value;
+}
+
+} // namespace
+
+base::Expected<double> Arguments::number(const std::string& name, double fallback) const {
+  if (!has(name)) return fallback;
+  AKO_TRY(double value, convert<double>(name, text(name), "a finite number"));
+  if (!std::isfinite(value))
+    return base::fail(
+        base::ErrorKind::usage, "not a finite number",
+        {.where = "--" + name, .found = text(name), .allowed = "a finite number", .next = {}});
+  return value;
+}
+
+base::Expected<std::int64_t> Arguments::integer(const std::string& name,
+                                                std::int64_t fallback) const {
+  if (!has(name)) return fallback;
+  return convert<std::int64_t>(name, text(name), "a whole number");
+}
+
+} // namespace ako::cli

@@ -1,0 +1,233 @@
+#include "evaluation/child_stage.hpp"
+
+#include <array>
+
+namespace ako::evaluation {
+namespace {
+
+using client::Worker;
+using model::Side;
+
+/// A worker, and which open() it was last bound to.
+struct Party {
+  std::optional<model::LaunchSpec> spec;
+  std::optional<Worker> worker;
+  std::optional<client::LoadReport> loaded;
+  std::uint64_t bound = 0;
+  bool mapped_shared = false, mapped_own = false;
+};
+
+/// Lets the side run for the length of one command; everything of it is stopped otherwise.
+class Running {
+public:
+  explicit Running(Worker& worker) : m_worker(worker) { (void)m_worker.resume(); }
+  ~Running() {
+    if (m_worker.alive()) (void)m_worker.pause();
+  }
+
+private:
+  Worker& m_worker;
+};
+
+class ChildStage final : public Stage {
+public:
+  ChildStage(ChildStageOptions options, client::Keeper keeper)
+      : m_options(std::move(options)), m_keeper(std::move(keeper)) {
+    m_parties[0].spec = m_options.reference;
+    m_parties[1].spec = m_options.incumbent;
+    m_parties[2].spec = m_options.candidate;
+  }
+
+  bool has(Side side) const override { return party(side).spec.has_value(); }
+
+  Answer<client::LoadReport> load(Side side) override {
+    Party& p = party(side);
+    if (p.loaded) return *p.loaded;
+    client::WorkerOptions options;
+    options.program = m_options.child_program;
+    options.spec = *p.spec;
+    options.sandbox = m_options.sandbox;
+    options.limits = m_options.contract->limits;
+    options.cores = m_options.cores;
+    auto worker = Worker::start(std::move(options));
+    if (!worker) return tl::unexpected(worker.error());
+    p.worker.emplace(std::move(*worker));
+    if (auto shared = p.worker->share_eviction(m_keeper); !shared)
+      return tl::unexpected(shared.error());
+    auto report = p.worker->load();
+    if (!report) return report;
+    p.loaded = *report;
+    if (auto paused = p.worker->pause(); !paused) return environment(paused.error(), "pause");
+    return report;
+  }
+
+  base::Status open(const model::ResolvedShape& shape, int sets, std::uint64_t colour) override {
+    close();
+    AKO_TRY(model::ArenaPlan plan, model::plan_arena(*m_options.contract, shape, sets, 0, colour));
+    AKO_TRY(client::Arena shared,
+            m_keeper.create_arena(*m_options.contract, shape, plan, shape.tag));
+    m_shared.emplace(std::move(shared));
+    m_shape = shape;
+    m_sets = sets;
+    ++m_opened;
+    if (!has(Side::reference)) return {};
+    AKO_TRY(model::ArenaPlan own, model::plan_reference_arena(*m_options.contract, shape, sets, 0));
+    AKO_TRY(client::Arena private_arena,
+            m_keeper.create_arena(*m_options.contract, shape, own, shape.tag + " reference",
+                                  client::ArenaUse::reference));
+    m_own.emplace(std::move(private_arena));
+    return {};
+  }
+
+  void close() override {
+    for (Party& p : m_parties) {
+      if (!p.worker || !p.worker->alive()) continue;
+      Running running(*p.worker);
+      if (p.mapped_shared && m_shared) (void)p.worker->unmap(*m_shared);
+      if (p.mapped_own && m_own) (void)p.worker->unmap(*m_own);
+      p.mapped_shared = p.mapped_own = false;
+    }
+    if (m_shared) (void)m_keeper.destroy_arena(std::move(*m_shared));
+    if (m_own) (void)m_keeper.destroy_arena(std::move(*m_own));
+    m_shared.reset();
+    m_own.reset();
+  }
+
+  base::Status fill(const Content& content) override {
+    AKO_TRY_STATUS(m_keeper.fill(*m_shared, job(content)));
+    return hand_over_inouts();
+  }
+
+  base::Status refresh(const Content& content) override {
+    AKO_TRY_STATUS(m_keeper.refresh(*m_shared, job(content)));
+    return hand_over_inouts();
+  }
+
+  base::Status poison(inputs::Sentinel sentinel, const std::vector<int>& sets) override {
+    return m_keeper.poison(*m_shared, sentinel, sets);
+  }
+
+  base::Expected<client::CheckReport> check(const std::vector<int>& sets) override {
+    return m_keeper.check(*m_shared, sets);
+  }
+
+  Answer<void> bind(Side side) override {
+    Party& p = party(side);
+    if (p.bound == m_opened) return {};
+    Running running(*p.worker);
+    return bind_running(side, p);
+  }
+
+  Answer<client::CallReport> call(Side side, int set, client::Function function) override {
+    Party& p = party(side);
+    Running running(*p.worker);
+    if (auto bound = bind_running(side, p); !bound) return tl::unexpected(bound.error());
+    return p.worker->call(set, function);
+  }
+
+  Answer<client::SampleReport> sample(Side side, const client::SampleJob& job) override {
+    Party& p = party(side);
+    Running running(*p.worker);
+    if (auto bound = bind_running(side, p); !bound) return tl::unexpected(bound.error());
+    return p.worker->sample(job);
+  }
+
+  std::span<const std::byte> bytes(int tensor, int set) const override {
+    return m_shared->bytes(tensor, set);
+  }
+  std::span<const std::byte> expected_bytes(int tensor, int set) const override {
+    return m_own->bytes(tensor, set);
+  }
+
+  base::Expected<client::MachineState> machine() override {
+    return m_keeper.machine_state(m_options.cores);
+  }
+  std::int64_t own_cpu_ns() const override {
+    std::int64_t sum = m_keeper.cpu_ns();
+    for (const Party& p : m_parties)
+      if (p.worker && p.worker->alive()) sum += p.worker->activity().cpu_ns;
+    return sum;
+  }
+  std::int64_t cache_bytes() const override { return m_keeper.cache_bytes(); }
+
+private:
+  Party& party(Side side) { return m_parties[static_cast<std::size_t>(side)]; }
+  const Party& party(Side side) const { return m_parties[static_cast<std::size_t>(side)]; }
+
+  static tl::unexpected<client::WorkerFailure> environment(base::Error error, std::string during) {
+    client::WorkerFailure failure;
+    failure.kind = client::FailureKind::environment;
+    failure.text = error.text();
+    failure.during = std::move(during);
+    failure.error = std::move(error);
+    return tl::unexpected(std::move(failure));
+  }
+
+  Answer<void> bind_running(Side side, Party& p) {
+    if (p.bound == m_opened) return {};
+    if (auto mapped = p.worker->map(*m_shared); !mapped) return mapped;
+    p.mapped_shared = true;
+    const bool reference = side == Side::reference;
+    if (reference) {
+      if (auto mapped = p.worker->map(*m_own); !mapped) return mapped;
+      p.mapped_own = true;
+    }
+    auto binding = reference
+                       ? client::bind_reference(*m_options.contract, m_shape, *m_shared, *m_own)
+                       : client::bind(*m_options.contract, m_shape, *m_shared);
+    if (!binding) return environment(binding.error(), "bind");
+    if (auto used = p.worker->use(*binding); !used) return used;
+    p.bound = m_opened;
+    return {};
+  }
+
+  client::FillJob job(const Content& content) const {
+    client::FillJob out;
+    out.contract = m_options.contract;
+    out.shape = &m_shape;
+    out.recipe = content.recipe;
+    out.seed = content.seed;
+    out.epoch = content.epoch;
+    // Static tensors are prepared once: later epochs leave them as they are.
+    out.tensors =
+        content.epoch == 0 ? client::FillJob::Tensors::all : client::FillJob::Tensors::fresh;
+    out.custom_libraries = m_options.custom_fills;
+    return out;
+  }
+
+  /// The reference works on copies of its own: it must not see what a candidate made of them.
+  base::Status hand_over_inouts() {
+    if (!m_own) return {};
+    std::vector<client::CopyStep> steps;
+    for (std::size_t t = 0; t < m_shape.tensors.size(); ++t)
+      if (m_shape.tensors[t].role == model::TensorRole::inout)
+        for (int set = 0; set < m_sets; ++set)
+          steps.push_back({static_cast<int>(t), set, static_cast<int>(t), set});
+    return steps.empty() ? base::Status{} : m_keeper.copy(*m_shared, *m_own, steps);
+  }
+
+  ChildStageOptions m_options;
+  client::Keeper m_keeper;
+  std::array<Party, 3> m_parties;
+  std::optional<client::Arena> m_shared, m_own;
+  model::ResolvedShape m_shape;
+  int m_sets = 0;
+  std::uint64_t m_opened = 0;
+};
+
+} // namespace
+
+base::Expected<std::unique_ptr<Stage>> make_child_stage(const ChildStageOptions& options) {
+  client::KeeperOptions keeper_options;
+  keeper_options.program = options.child_program;
+  keeper_options.task_dir = options.task_dir;
+  keeper_options.cores = options.cores;
+  AKO_TRY(client::Keeper keeper, client::Keeper::start(std::move(keeper_options)));
+  return std::unique_ptr<Stage>(std::make_unique<ChildStage>(options, std::move(keeper)));
+}
+
+StageFactory child_stage_factory(ChildStageOptions options) {
+  return [options = std::move(options)] { return make_child_stage(options); };
+}
+
+} // namespace ako::evaluation

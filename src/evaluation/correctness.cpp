@@ -1,0 +1,335 @@
+#include "evaluation/correctness.hpp"
+
+#include "evaluation/blocks.hpp"
+#include "evaluation/failures.hpp"
+#include "judge/stability.hpp"
+#include "judge/tolerance.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fmt/format.h>
+
+namespace ako::evaluation {
+namespace {
+
+using model::Side;
+
+/// Above this a set is judged once, on the plain recipe: time goes into measuring.
+constexpr std::int64_t k_large_set_bytes = 16ll << 20;
+constexpr int k_repeats = 3;
+
+std::vector<int> first_sets(int count) {
+  std::vector<int> out;
+  for (int i = 0; i < count; ++i) out.push_back(i);
+  return out;
+}
+
+/// What one case leaves behind, or how it ended everything.
+struct CaseResult {
+  std::vector<model::Evidence> evidence;
+  std::optional<model::Outcome> ended;
+  base::Json line;
+  std::optional<judge::Precision> precision;
+};
+
+class CaseRun {
+public:
+  CaseRun(Stage& stage, const Request& request, const Case& judged, std::uint64_t seed,
+          const char* phase)
+      : m_stage(stage), m_request(request), m_case(judged), m_grader(stage, request, *judged.shape),
+        m_phase(phase) {
+    m_content.recipe = judged.recipe;
+    m_content.seed = seed;
+  }
+
+  base::Expected<CaseResult> run() {
+    m_out.line = {{"shape", m_case.shape->tag},
+                  {"recipe", std::string(inputs::to_string(m_case.recipe))},
+                  {"sets", m_case.sets},
+                  {"repeats", m_case.repeats}};
+    AKO_TRY_STATUS(m_stage.open(*m_case.shape, m_case.sets, Coins(m_content.seed).draw()));
+    AKO_TRY_STATUS(m_stage.fill(m_content));
+    m_grader.renew(m_content);
+    if (auto ready = make_ready(m_stage, Side::candidate); !ready)
+      return ended(ready.error(), Side::candidate);
+    for (int repeat = 0; repeat < m_case.repeats && !m_out.ended; ++repeat)
+      AKO_TRY_STATUS(run_once(repeat));
+    if (m_out.ended) return std::move(m_out);
+    AKO_TRY_STATUS(grade());
+    if (m_out.ended || !m_out.evidence.empty()) return std::move(m_out);
+    AKO_TRY_STATUS(classify());
+    if (m_case.precision) AKO_TRY_STATUS(compare_precision());
+    return std::move(m_out);
+  }
+
+private:
+  CaseResult ended(const client::WorkerFailure& failure, Side side) {
+    m_out.ended = outcome_of(failure, side, m_case.shape->tag);
+    return std::move(m_out);
+  }
+  void end(const client::WorkerFailure& failure, Side side) {
+    m_out.ended = outcome_of(failure, side, m_case.shape->tag);
+  }
+  judge::Place place() const {
+    judge::Place out;
+    out.shape = m_case.shape->tag;
+    out.seed = m_content.seed;
+    out.phase = m_phase;
+    return out;
+  }
+
+  /// Poison, call on every set back to back, check the marks.
+  base::Status run_once(int repeat) {
+    if (repeat > 0 && has_inouts(*m_case.shape)) AKO_TRY_STATUS(m_stage.fill(m_content));
+    const auto sets = first_sets(m_case.sets);
+    auto sentinel = repeat % 2 == 0 ? inputs::Sentinel::first : inputs::Sentinel::second;
+    AKO_TRY_STATUS(m_stage.poison(sentinel, sets));
+    for (int set : sets) {
+      auto called = m_stage.call(Side::candidate, set);
+      if (!called) {
+        end(called.error(), Side::candidate);
+        return {};
+      }
+      note_changes(*called);
+    }
+    AKO_TRY(client::CheckReport report, m_stage.check(sets));
+    auto found = evidence_of(report, *m_case.shape, place());
+    m_out.evidence.insert(m_out.evidence.end(), found.begin(), found.end());
+    if (m_case.repeats > 1) keep_outputs();
+    return {};
+  }
+
+  void note_changes(const client::CallReport& called) {
+    if (called.changed.empty()) return;
+    std::string what;
+    for (const auto& word : called.changed) what += (what.empty() ? "" : ", ") + word;
+    m_out.evidence.push_back({"process_state",
+                              "the call left process state changed: " + what,
+                              {{"changed", called.changed}, {"place", judge::to_json(place())}},
+                              false});
+  }
+
+  void keep_outputs() {
+    for (int tensor : outputs_of(*m_case.shape)) {
+      auto bytes = m_stage.bytes(tensor, 0);
+      m_runs[tensor].emplace_back(bytes.begin(), bytes.end());
+    }
+  }
+
+  base::Status grade() {
+    base::Json outputs = base::Json::array();
+    for (int set = 0; set < m_case.sets; ++set) {
+      if (auto expected = m_grader.expect(set); !expected) {
+        end(expected.error(), Side::reference);
+        return {};
+      }
+      AKO_TRY(Graded graded, m_grader.grade(set, place()));
+      m_out.evidence.insert(m_out.evidence.end(), graded.evidence.begin(), graded.evidence.end());
+      for (const auto& result : graded.outputs)
+        if (result.reference_at_fault) {
+          m_out.ended = model::Outcome{
+              model::OutcomeKind::task_error, model::Fault::task,
+              "reference at shape " + m_case.shape->tag + ": " + result.reason, graded.evidence};
+          return {};
+        }
+      if (set == 0) {
+        m_graded = graded;
+        for (std::size_t i = 0; i < graded.outputs.size(); ++i)
+          outputs.push_back(output_line(graded.tensors[i], graded.outputs[i]));
+      }
+    }
+    m_out.line["outputs"] = std::move(outputs);
+    return {};
+  }
+
+  base::Json output_line(int tensor, const judge::CompareResult& result) const {
+    base::Json line = judge::to_json(result);
+    line["tensor"] = m_case.shape->tensors[static_cast<std::size_t>(tensor)].name;
+    return line;
+  }
+
+  base::Status classify() {
+    for (auto& [tensor, runs] : m_runs) {
+      const auto index = static_cast<std::size_t>(tensor);
+      judge::Tolerance tolerance;
+      auto how = m_request.contract->tensors[index].compare;
+      if (how == model::Compare::close) {
+        AKO_TRY(tolerance, judge::derive_tolerance(*m_request.contract, *m_case.shape, tensor));
+      }
+      std::vector<std::span<const std::byte>> views(runs.begin(), runs.end());
+      AKO_TRY(judge::StabilityResult result,
+              judge::classify_repeats(m_case.shape->tensors[index], views, how, tolerance));
+      m_out.line["stability"] = judge::to_string(result.kind);
+      auto found = judge::stability_evidence(result,
+                                             m_request.contract->kernel.deterministic
+                                                 ? judge::Determinism::declared
+                                                 : judge::Determinism::undeclared,
+                                             m_case.shape->tag);
+      m_out.evidence.insert(m_out.evidence.end(), found.begin(), found.end());
+    }
+    return {};
+  }
+
+  /// The incumbent on the same content: its error tells whether the candidate's is of its class.
+  base::Status compare_precision() {
+    if (!m_stage.has(Side::incumbent)) return {};
+    if (has_inouts(*m_case.shape)) AKO_TRY_STATUS(m_stage.fill(m_content));
+    AKO_TRY_STATUS(m_stage.poison(inputs::Sentinel::first, {0}));
+    if (auto ready = make_ready(m_stage, Side::incumbent); !ready) {
+      end(ready.error(), Side::incumbent);
+      return {};
+    }
+    if (auto called = m_stage.call(Side::incumbent, 0); !called) {
+      end(called.error(), Side::incumbent);
+      return {};
+    }
+    for (std::size_t i = 0; i < m_graded.tensors.size(); ++i) {
+      const auto index = static_cast<std::size_t>(m_graded.tensors[i]);
+      const auto& declared = m_request.contract->tensors[index];
+      if (declared.compare != model::Compare::close) continue;
+      AKO_TRY(judge::CompareResult old, m_grader.compare_output(m_graded.tensors[i], 0));
+      if (!old.pass) {
+        m_out.ended =
+            model::Outcome{model::OutcomeKind::task_error,
+                           model::Fault::task,
+                           fmt::format("{} is itself wrong at shape {}: {}", m_request.against,
+                                       m_case.shape->tag, old.reason),
+                           {judge::evidence_of(old, m_case.shape->tensors[index], *m_case.shape)}};
+        return {};
+      }
+      auto output = m_case.shape->tensors[index].dtype;
+      auto expected = expected_dtype(output);
+      judge::Precision precision =
+          judge::classify_precision(m_graded.outputs[i], old, output, expected);
+      m_out.line["precision"] = judge::to_string(precision.kind);
+      m_out.line["error_ratio"] = base::number_or_null(precision.ratio);
+      auto found = judge::precision_evidence(precision, m_request.contract->kernel.precision,
+                                             m_request.contract->tolerance.ratio_to_baseline,
+                                             m_case.shape->tag);
+      m_out.evidence.insert(m_out.evidence.end(), found.begin(), found.end());
+      if (!m_out.precision || precision.ratio > m_out.precision->ratio) m_out.precision = precision;
+    }
+    return {};
+  }
+
+  model::Dtype expected_dtype(model::Dtype output) const {
+    switch (m_request.contract->reference.precision) {
+    case model::ErrorPrecision::float64: return model::Dtype::float64;
+    case model::ErrorPrecision::float32: return model::Dtype::float32;
+    case model::ErrorPrecision::native: return output;
+    }
+    return output;
+  }
+
+  Stage& m_stage;
+  const Request& m_request;
+  const Case& m_case;
+  Grader m_grader;
+  const char* m_phase;
+  Content m_content;
+  CaseResult m_out;
+  Graded m_graded;
+  std::map<int, std::vector<std::vector<std::byte>>> m_runs;
+};
+
+bool decisive(const std::vector<model::Evidence>& evidence) {
+  return std::any_of(evidence.begin(), evidence.end(), [](const auto& e) { return e.decisive; });
+}
+
+std::int64_t need_bytes(const Request& request, const model::ResolvedShape& shape, int sets) {
+  // Shared copies, the reference's wider outputs, and the checker's own working memory.
+  return 3 * sets * fresh_bytes(*request.contract, shape) + static_bytes(*request.contract, shape);
+}
+
+} // namespace
+
+CasePlan plan_cases(const Request& request, const std::vector<model::ResolvedShape>& edges,
+                    std::int64_t free_bytes) {
+  CasePlan plan;
+  std::vector<std::pair<const model::ResolvedShape*, bool>> shapes;
+  for (const auto& shape : request.shapes) shapes.emplace_back(&shape, true);
+  for (const auto& shape : edges) shapes.emplace_back(&shape, false);
+  auto size = [&](const auto& entry) { return fresh_bytes(*request.contract, *entry.first); };
+  std::stable_sort(shapes.begin(), shapes.end(),
+                   [&](const auto& a, const auto& b) { return size(a) < size(b); });
+  for (const auto& [shape, own] : shapes) {
+    const bool large = fresh_bytes(*request.contract, *shape) > k_large_set_bytes;
+    Case judged{shape, inputs::Recipe::plain, large ? 1 : 2, large ? 1 : k_repeats, own};
+    if (need_bytes(request, *shape, judged.sets) > free_bytes) {
+      plan.unproven.push_back(fmt::format("{}: needs {} MiB, {} MiB are free", shape->tag,
+                                          need_bytes(request, *shape, judged.sets) >> 20,
+                                          free_bytes >> 20));
+      continue;
+    }
+    plan.cases.push_back(judged);
+    if (large) continue;
+    for (inputs::Recipe recipe : request.recipes)
+      if (recipe != inputs::Recipe::plain && own)
+        plan.cases.push_back({shape, recipe, 1, 1, false});
+  }
+  return plan;
+}
+
+Answer<void> make_ready(Stage& stage, model::Side side) {
+  auto loaded = stage.load(side);
+  if (!loaded) return tl::unexpected(loaded.error());
+  if (auto bound = stage.bind(side); !bound) return bound;
+  for (auto [wanted, function] : {std::pair{loaded->has_plan, client::Function::plan},
+                                  std::pair{loaded->has_prepare, client::Function::prepare}}) {
+    if (!wanted) continue;
+    auto called = stage.call(side, 0, function);
+    if (!called) return tl::unexpected(called.error());
+  }
+  return {};
+}
+
+namespace {
+
+std::int64_t free_memory() {
+  // MemAvailable, less a margin for the checker and everybody else.
+  std::int64_t kib = 0;
+  if (std::FILE* file = std::fopen("/proc/meminfo", "r")) {
+    char line[256];
+    while (std::fgets(line, sizeof line, file))
+      if (std::sscanf(line, "MemAvailable: %ld kB", &kib) == 1) break;
+    std::fclose(file);
+  }
+  return kib * 1024 / 10 * 8;
+}
+
+} // namespace
+
+base::Expected<Correctness> judge_candidate(Stage& stage, const Request& request,
+                                            const std::vector<model::ResolvedShape>& edges,
+                                            std::uint64_t seed, const char* phase) {
+  Correctness out;
+  CasePlan plan = plan_cases(request, edges, free_memory());
+  out.unproven = plan.unproven;
+  Coins coins(seed);
+  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+    if (request.stop && request.stop()) {
+      out.ended = model::Outcome{
+          model::OutcomeKind::interrupted, model::Fault::none, "stopped while judging", {}};
+      return out;
+    }
+    if (request.progress)
+      request.progress("judging", static_cast<double>(i) / static_cast<double>(plan.cases.size()));
+    CaseRun run(stage, request, plan.cases[i], coins.draw(), phase);
+    AKO_TRY(CaseResult result, run.run());
+    out.lines.push_back(std::move(result.line));
+    if (result.precision && (!out.precision || result.precision->ratio > out.precision->ratio))
+      out.precision = result.precision;
+    if (result.ended) {
+      out.ended = std::move(result.ended);
+      return out;
+    }
+    out.weak.insert(out.weak.end(), result.evidence.begin(), result.evidence.end());
+    if (decisive(result.evidence)) {
+      out.ended = judge::decide(out.weak);
+      return out;
+    }
+  }
+  return out;
+}
+
+} // namespace ako::evaluation

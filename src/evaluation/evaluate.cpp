@@ -1,0 +1,234 @@
+#include "evaluation/evaluate.hpp"
+
+#include "base/time.hpp"
+#include "evaluation/correctness.hpp"
+#include "evaluation/failures.hpp"
+#include "evaluation/measuring.hpp"
+#include "judge/verdict.hpp"
+
+#include <fmt/format.h>
+
+namespace ako::evaluation {
+namespace {
+
+using model::Side;
+
+judge::TimeDecision time_decision(stats::State state) {
+  switch (state) {
+  case stats::State::improved: return judge::TimeDecision::faster;
+  case stats::State::equivalent: return judge::TimeDecision::equivalent;
+  case stats::State::regressed: return judge::TimeDecision::slower;
+  case stats::State::invalid: return judge::TimeDecision::disturbed;
+  case stats::State::go_on:
+  case stats::State::undecided: return judge::TimeDecision::undecided;
+  }
+  return judge::TimeDecision::undecided;
+}
+
+model::Verdict numbers_of(const Measured& measured, const Request& request) {
+  model::Verdict out;
+  const stats::Decision& decision = measured.decision;
+  out.gain = decision.gain.value;
+  out.interval = {decision.gain.low, decision.gain.high};
+  out.alpha_spent = decision.alpha_spent;
+  out.placements = decision.placements;
+  out.pairs = decision.pairs;
+  for (std::size_t s = 0; s < decision.shapes.size(); ++s) {
+    const auto& shape = decision.shapes[s];
+    out.shapes.push_back({shape.tag,
+                          shape.weight,
+                          shape.old_ns,
+                          shape.new_ns,
+                          shape.gain.value,
+                          {shape.gain.low, shape.gain.high},
+                          measured.floors_ns[s],
+                          shape.regression != stats::Regression::beyond});
+  }
+  out.against = request.against;
+  out.clock = "host";
+  out.cache = measured.cache_state;
+  out.statistic = "sequential paired test over placements of shared buffers";
+  if (decision.more) out.more_needed = decision.more->text;
+  return out;
+}
+
+base::Json loaded_json(const client::LoadReport& report) {
+  return {{"hash", report.hash},
+          {"libraries", report.libraries},
+          {"load_ns", report.load_ns},
+          {"sandbox", report.sandbox.label},
+          {"interposed", report.interposed},
+          {"measure", report.measure}};
+}
+
+/// One whole round: fresh processes, own seed.
+class RoundRun {
+public:
+  RoundRun(const Request& request, Stage& stage, Round round)
+      : m_request(request), m_stage(stage), m_round(round) {}
+
+  /// Fills report.verdict-like numbers; `ended` when it did not come to statistics.
+  struct Result {
+    std::optional<model::Outcome> ended;
+    Correctness correctness;
+    Measured measured;
+    base::Json loaded = base::Json::object();
+    std::uint64_t seed = 0;
+    std::vector<model::Evidence> evidence;
+    Phases phases;
+  };
+
+  base::Expected<Result> run() {
+    const std::int64_t started = base::monotonic_ns();
+    if (!load()) return std::move(m_out);
+    // Drawn only now: nothing that was loaded can have known it.
+    m_out.seed = draw_seed();
+    m_out.phases.load_ns = base::monotonic_ns() - started;
+    if (m_request.judged) AKO_TRY_STATUS(judge());
+    if (m_out.ended) return std::move(m_out);
+    const std::int64_t measuring = base::monotonic_ns();
+    AKO_TRY(m_out.measured,
+            measure_pairs(m_stage, m_request, stats_plan(*m_request.contract, m_round),
+                          m_out.seed ^ 0x9e3779b97f4a7c15ull, m_round));
+    m_out.phases.measure_ns = base::monotonic_ns() - measuring;
+    m_out.phases.inside_ns = m_out.measured.inside_ns;
+    m_out.ended = m_out.measured.ended;
+    append(m_out.measured.weak);
+    return std::move(m_out);
+  }
+
+private:
+  bool load() {
+    for (auto [side, expected] : {std::pair{Side::candidate, &m_request.candidate_hash},
+                                  std::pair{Side::incumbent, &m_request.incumbent_hash},
+                                  std::pair{Side::reference, &m_request.reference_hash}}) {
+      if (!m_stage.has(side)) continue;
+      auto report = m_stage.load(side);
+      if (!report) {
+        m_out.ended = outcome_of(report.error(), side, "");
+        return false;
+      }
+      m_out.loaded[model::to_string(side)] = loaded_json(*report);
+      judge::LoadedState state;
+      state.expected_hash = *expected;
+      state.loaded_hash = report->hash;
+      state.new_libraries = report->libraries;
+      state.allowed_libraries = {"libc.",  "libm.",      "libstdc++", "libgcc_s", "libgomp",
+                                 "libomp", "libpthread", "libdl.",    "librt.",   "ld-linux"};
+      state.patched_symbols = report->interposed;
+      state.library_calls_forbidden =
+          m_request.contract->kernel.library_calls == model::Permission::forbidden;
+      judge::Place place;
+      place.phase = "load";
+      if (side == Side::candidate) append(judge::load_claims(place, state));
+    }
+    m_out.ended = judge::decide(m_out.evidence);
+    return !m_out.ended;
+  }
+
+  base::Status judge() {
+    const std::int64_t started = base::monotonic_ns();
+    const bool second = m_round == Round::second_opinion;
+    AKO_TRY(m_out.correctness,
+            judge_candidate(m_stage, m_request, second ? m_request.hidden : m_request.edges,
+                            m_out.seed, second ? "second_opinion" : "check"));
+    m_out.phases.judge_ns = base::monotonic_ns() - started;
+    m_out.ended = m_out.correctness.ended;
+    append(m_out.correctness.weak);
+    return {};
+  }
+
+  void append(const std::vector<model::Evidence>& evidence) {
+    m_out.evidence.insert(m_out.evidence.end(), evidence.begin(), evidence.end());
+  }
+
+  const Request& m_request;
+  Stage& m_stage;
+  Round m_round;
+  Result m_out;
+};
+
+judge::VerdictInput verdict_input(const RoundRun::Result& result, const Request& request) {
+  judge::VerdictInput input;
+  input.evidence = result.evidence;
+  input.time = time_decision(result.measured.decision.state);
+  input.numbers = numbers_of(result.measured, request);
+  input.min_gain = request.contract->accept.min_gain;
+  input.max_regression = request.contract->accept.max_regression;
+  input.alpha = request.contract->accept.alpha;
+  input.precision = result.correctness.precision;
+  input.precision_rule = request.contract->kernel.precision;
+  input.second_opinion_required = request.second_opinion;
+  input.disturbed_reason = result.measured.disturbed_reason;
+  return input;
+}
+
+model::Verdict ended_verdict(const RoundRun::Result& result, const Request& request) {
+  model::Verdict out = numbers_of(result.measured, request);
+  out.outcome = *result.ended;
+  return out;
+}
+
+/// The second opinion agrees when it too finds the candidate right and faster by the minimum gain.
+base::Expected<bool> take_second_opinion(const Request& request, const StageFactory& make_stage,
+                                         Report& report) {
+  const std::int64_t started = base::monotonic_ns();
+  AKO_TRY(std::unique_ptr<Stage> stage, make_stage());
+  AKO_TRY(RoundRun::Result result, RoundRun(request, *stage, Round::second_opinion).run());
+  report.phases.second_ns = base::monotonic_ns() - started;
+  report.phases.inside_ns += result.phases.inside_ns;
+  report.seed += fmt::format(" {:016x}", result.seed);
+  for (auto& row : result.measured.samples.rows) report.samples.rows.push_back(row);
+  for (auto& block : result.measured.samples.blocks) report.samples.blocks.push_back(block);
+  report.correctness["second_opinion"] = result.correctness.lines;
+  if (result.ended) {
+    report.second = ended_verdict(result, request);
+    return false;
+  }
+  judge::VerdictInput input = verdict_input(result, request);
+  input.second_opinion_required = false;
+  report.second = judge::conclude(input);
+  return report.second->outcome.kind == model::OutcomeKind::improved;
+}
+
+void fill_record(const RoundRun::Result& first, Report& report) {
+  report.samples = first.measured.samples;
+  report.correctness = {{"cases", first.correctness.lines},
+                        {"unproven", first.correctness.unproven}};
+  report.loaded = first.loaded;
+  report.seed = fmt::format("{:016x}", first.seed);
+  report.calls = first.measured.calls;
+  report.cache_state = first.measured.cache_state;
+  report.machine = {{"blocks_run", first.measured.blocks_run},
+                    {"blocks_disturbed", first.measured.blocks_disturbed}};
+  report.phases = first.phases;
+}
+
+} // namespace
+
+base::Expected<Report> evaluate(const Request& request, const StageFactory& make_stage) {
+  const std::int64_t started = base::monotonic_ns();
+  Report report;
+  AKO_TRY(std::unique_ptr<Stage> stage, make_stage());
+  AKO_TRY(RoundRun::Result first, RoundRun(request, *stage, Round::first).run());
+  stage.reset(); // the first round's processes are gone before the second's start
+  fill_record(first, report);
+  if (first.ended) {
+    report.verdict = ended_verdict(first, request);
+  } else {
+    judge::VerdictInput input = verdict_input(first, request);
+    const bool win = input.time == judge::TimeDecision::faster;
+    if (win && request.second_opinion) {
+      AKO_TRY(input.second_opinion_agrees, take_second_opinion(request, make_stage, report));
+    }
+    report.verdict = judge::conclude(input);
+    report.verdict.confirmed = win && input.second_opinion_agrees;
+    // A second opinion that found something decisive overrules the first.
+    if (report.second && judge::decide(report.second->outcome.evidence))
+      report.verdict.outcome = report.second->outcome;
+  }
+  report.phases.total_ns = base::monotonic_ns() - started;
+  return report;
+}
+
+} // namespace ako::evaluation

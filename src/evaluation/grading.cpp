@@ -1,0 +1,100 @@
+#include "evaluation/grading.hpp"
+
+#include "judge/tolerance.hpp"
+
+namespace ako::evaluation {
+
+std::vector<int> outputs_of(const model::ResolvedShape& shape) {
+  std::vector<int> out;
+  for (std::size_t t = 0; t < shape.tensors.size(); ++t)
+    if (shape.tensors[t].role == model::TensorRole::out ||
+        shape.tensors[t].role == model::TensorRole::inout)
+      out.push_back(static_cast<int>(t));
+  return out;
+}
+
+void Grader::renew(const Content& content) {
+  m_content = content;
+  m_ready.clear();
+}
+
+Answer<void> Grader::expect(int set) {
+  if (m_ready[set]) return {};
+  auto called = m_stage.call(model::Side::reference, set);
+  if (!called) return tl::unexpected(called.error());
+  m_ready[set] = true;
+  return {};
+}
+
+base::Expected<judge::CompareResult> Grader::compare_output(int tensor, int set) const {
+  const auto index = static_cast<std::size_t>(tensor);
+  const model::Tensor& declared = m_request.contract->tensors[index];
+  const model::ResolvedTensor& resolved = m_shape.tensors[index];
+  judge::CompareRequest compare;
+  compare.got = judge::view(resolved, m_stage.bytes(tensor, set));
+  compare.expected = judge::expected_view(resolved, m_request.contract->reference.precision,
+                                          declared.compare, m_stage.expected_bytes(tensor, set));
+  compare.how = declared.compare;
+  compare.property = declared.property;
+  if (declared.compare == model::Compare::close) {
+    AKO_TRY(compare.tolerance, judge::derive_tolerance(*m_request.contract, m_shape, tensor));
+  }
+  if (declared.compare == model::Compare::property)
+    for (std::size_t t = 0; t < m_shape.tensors.size(); ++t)
+      compare.others.push_back(
+          judge::view(m_shape.tensors[t], m_stage.bytes(static_cast<int>(t), set)));
+  return judge::compare(compare);
+}
+
+base::Expected<Graded> Grader::grade(int set, const judge::Place& place) const {
+  Graded out;
+  for (int tensor : outputs_of(m_shape)) {
+    AKO_TRY(judge::CompareResult result, compare_output(tensor, set));
+    judge::Place here = place;
+    here.set = set;
+    here.seed = m_content.seed;
+    here.tensor = m_shape.tensors[static_cast<std::size_t>(tensor)].name;
+    auto found =
+        judge::compared(here, result, m_shape.tensors[static_cast<std::size_t>(tensor)], m_shape);
+    if (found) out.evidence.push_back(std::move(*found));
+    out.pass = out.pass && result.pass;
+    out.tensors.push_back(tensor);
+    out.outputs.push_back(std::move(result));
+  }
+  return out;
+}
+
+std::vector<model::Evidence> evidence_of(const client::CheckReport& report,
+                                         const model::ResolvedShape& shape, judge::Place place) {
+  std::vector<model::Evidence> out;
+  auto add = [&](judge::Found found) {
+    if (found) out.push_back(std::move(*found));
+  };
+  for (const client::BufferCheck& buffer : report.buffers) {
+    place.tensor = shape.tensors[static_cast<std::size_t>(buffer.tensor)].name;
+    place.set = buffer.set;
+    inputs::PoisonFound poison;
+    poison.count = buffer.unwritten;
+    poison.first = buffer.first;
+    poison.last = buffer.last;
+    poison.gap_damage = buffer.gap_damage;
+    if (buffer.unwritten > 0) add(judge::unwritten(place, poison, judge::Proof::one_run));
+    if (buffer.gap_damage > 0) add(judge::gap_damage(place, poison));
+    if (buffer.red_before > 0) {
+      inputs::RedZoneDamage damage;
+      damage.bytes = buffer.red_before;
+      damage.first = damage.last = buffer.red_distance;
+      add(judge::red_zone(place, damage, judge::Side::before));
+    }
+    if (buffer.red_after > 0) {
+      inputs::RedZoneDamage damage;
+      damage.bytes = buffer.red_after;
+      damage.first = damage.last = buffer.red_distance;
+      add(judge::red_zone(place, damage, judge::Side::after));
+    }
+    if (buffer.input_changed) add(judge::changed_input(place, 0, 1));
+  }
+  return out;
+}
+
+} // namespace ako::evaluation

@@ -1,0 +1,50 @@
+// One set judged in full: what the side wrote against what the reference makes of the same content.
+#pragma once
+
+#include "evaluation/request.hpp"
+#include "judge/compare.hpp"
+
+#include <map>
+#include <vector>
+
+namespace ako::evaluation {
+
+/// The comparison of every output of one set.
+struct Graded {
+  std::vector<judge::CompareResult> outputs; ///< in the order of `tensors`
+  std::vector<int> tensors;
+  std::vector<model::Evidence> evidence; ///< of mismatches; reference faults are task errors
+  bool pass = true;
+};
+
+/// Runs the reference once per (content, set) and keeps its answer as long as the content stands.
+class Grader {
+public:
+  Grader(Stage& stage, const Request& request, const model::ResolvedShape& shape)
+      : m_stage(stage), m_request(request), m_shape(shape) {}
+
+  /// The content changed: answers of before are void.
+  void renew(const Content& content);
+  /// Makes the reference's answer for this set stand ready. Candidates run first: call it after
+  /// them, never before the first run of a content.
+  Answer<void> expect(int set);
+  /// Compares `set` as it stands in the shared buffers.
+  base::Expected<Graded> grade(int set, const judge::Place& place) const;
+  base::Expected<judge::CompareResult> compare_output(int tensor, int set) const;
+
+private:
+  Stage& m_stage;
+  const Request& m_request;
+  const model::ResolvedShape& m_shape;
+  Content m_content;
+  std::map<int, bool> m_ready;
+};
+
+/// Indices of out and inout tensors.
+std::vector<int> outputs_of(const model::ResolvedShape& shape);
+
+/// Evidence from the keeper's check: unwritten elements, red zones, gaps, changed inputs.
+std::vector<model::Evidence> evidence_of(const client::CheckReport& report,
+                                         const model::ResolvedShape& shape, judge::Place place);
+
+} // namespace ako::evaluation

@@ -1,0 +1,332 @@
+#include "evaluation/measuring.hpp"
+
+#include "evaluation/correctness.hpp"
+#include "evaluation/failures.hpp"
+#include "evaluation/watch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace ako::evaluation {
+namespace {
+
+using model::Side;
+
+/// Two blocks that belong together, with what was seen around them.
+struct PairRun {
+  stats::Pair pair;
+  model::Sample rows[2];
+};
+
+class Rounds {
+public:
+  Rounds(Stage& stage, const Request& request, const stats::Plan& plan, std::uint64_t seed,
+         Round round)
+      : m_stage(stage), m_request(request), m_plan(plan), m_coins(seed), m_watch(stage),
+        m_round(round) {
+    for (const auto& shape : request.shapes) m_series.shapes.push_back({shape.tag, shape.weight});
+    m_out.blocks.resize(request.shapes.size());
+    m_out.floors_ns.resize(request.shapes.size());
+  }
+
+  base::Expected<Measured> run() {
+    for (m_placement = 0; m_placement < m_plan.most_placements; ++m_placement) {
+      stats::Placement placement;
+      for (m_index = 0; m_index < m_request.shapes.size(); ++m_index) {
+        AKO_TRY(std::vector<stats::Pair> pairs, run_shape());
+        if (m_out.ended) return std::move(m_out);
+        placement.pairs.push_back(std::move(pairs));
+      }
+      m_series.placements.push_back(std::move(placement));
+      if (m_placement + 1 < m_plan.first_look) continue;
+      AKO_TRY(m_out.decision, stats::look(m_series, m_plan));
+      if (m_out.decision.state != stats::State::go_on) break;
+    }
+    AKO_TRY_STATUS(check_floors());
+    return std::move(m_out);
+  }
+
+private:
+  const model::ResolvedShape& shape() const { return m_request.shapes[m_index]; }
+  BlockPlan& blocks() { return m_out.blocks[m_index]; }
+
+  judge::Place place() const {
+    judge::Place out;
+    out.shape = shape().tag;
+    out.placement = m_placement;
+    out.seed = m_content.seed;
+    out.phase = m_round == Round::first ? "timed" : "second_opinion";
+    out.call = m_out.calls;
+    return out;
+  }
+
+  void end(const client::WorkerFailure& failure, Side side) {
+    m_out.ended = outcome_of(failure, side, shape().tag);
+  }
+
+  /// New buffers, new content, both sides ready.
+  base::Status open(int sets) {
+    AKO_TRY_STATUS(m_stage.open(shape(), sets, m_coins.draw()));
+    m_content = {inputs::Recipe::plain, m_coins.draw(), 0};
+    AKO_TRY_STATUS(m_stage.fill(m_content));
+    for (Side side : {Side::candidate, Side::incumbent})
+      if (auto ready = make_ready(m_stage, side); !ready) {
+        end(ready.error(), side);
+        return {};
+      }
+    return {};
+  }
+
+  base::Expected<std::vector<stats::Pair>> run_shape() {
+    std::vector<stats::Pair> pairs;
+    if (m_placement == 0) AKO_TRY_STATUS(plan_shape());
+    if (m_out.ended) return pairs;
+    AKO_TRY_STATUS(open(blocks().sets()));
+    Grader grader(m_stage, m_request, shape());
+    for (m_pair = 0; m_pair < blocks().pairs && !m_out.ended; ++m_pair) {
+      if (m_request.stop && m_request.stop()) {
+        m_out.ended = model::Outcome{
+            model::OutcomeKind::interrupted, model::Fault::none, "stopped while measuring", {}};
+        break;
+      }
+      report_progress();
+      AKO_TRY(stats::Pair pair, run_pair_until_quiet(grader));
+      pairs.push_back(pair);
+    }
+    return pairs;
+  }
+
+  void report_progress() const {
+    if (!m_request.progress) return;
+    const double shapes = static_cast<double>(m_request.shapes.size());
+    const double part =
+        (static_cast<double>(m_index) + static_cast<double>(m_pair) / m_out.blocks[m_index].pairs) /
+        shapes;
+    m_request.progress(m_round == Round::first ? "measuring" : "second opinion",
+                       (m_placement + part) / m_plan.most_placements);
+  }
+
+  /// The first timing decides how blocks are cut; it is not a sample.
+  base::Status plan_shape() {
+    blocks() = plan_blocks(*m_request.contract, shape(), 1e6, m_stage.cache_bytes());
+    AKO_TRY_STATUS(open(2));
+    if (m_out.ended) return {};
+    double slowest = 0;
+    client::SampleJob job;
+    job.sets = {0};
+    job.warmup_sets = {1};
+    job.cache = m_request.contract->accept.cache;
+    job.warm_tensors = blocks().warm_tensors;
+    for (Side side : {Side::incumbent, Side::candidate}) {
+      if (has_inouts(shape())) AKO_TRY_STATUS(m_stage.fill(m_content));
+      auto report = m_stage.sample(side, job);
+      if (!report) {
+        end(report.error(), side);
+        return {};
+      }
+      slowest = std::max(slowest, report->ns_per_call());
+    }
+    blocks() = plan_blocks(*m_request.contract, shape(), slowest, m_stage.cache_bytes());
+    judge::Work work;
+    const bool cold = m_request.contract->accept.cache == model::CacheState::cold;
+    work.cold_bytes = cold ? shape().bytes : 0;
+    work.all_bytes = shape().bytes;
+    work.flops = shape().flops;
+    m_out.floors_ns[m_index] = judge::floor_ns(work, m_request.ceilings);
+    return {};
+  }
+
+  base::Expected<stats::Pair> run_pair_until_quiet(Grader& grader) {
+    std::vector<stats::BlockWatch> attempts;
+    for (;;) {
+      AKO_TRY_STATUS(m_watch.begin());
+      AKO_TRY(PairRun ran, run_pair(grader));
+      if (m_out.ended) return ran.pair;
+      AKO_TRY(Watch::Seen seen, m_watch.end());
+      attempts.push_back(seen.watch);
+      m_out.samples.blocks.push_back(seen.state);
+      ++m_out.blocks_run;
+      const bool disturbed = !stats::disturbance(seen.watch, m_policy).empty();
+      m_out.blocks_disturbed += disturbed;
+      auto judged =
+          stats::judge_block(attempts, m_out.blocks_run, m_out.blocks_disturbed, m_policy);
+      std::uint32_t flags = (disturbed ? model::sample_flag::disturbed : 0) |
+                            (attempts.size() > 1 ? model::sample_flag::repeated : 0);
+      for (auto& row : ran.rows) {
+        row.flags |= flags;
+        m_out.samples.rows.push_back(row);
+      }
+      if (disturbed) m_out.disturbed_reason = judged.reason;
+      if (judged.action == stats::BlockAction::repeat) continue;
+      ran.pair.condition = disturbed ? stats::Condition::disturbed : stats::Condition::quiet;
+      ran.pair.old_clock = ran.pair.new_clock = seen.watch.clock_ratio;
+      if (judged.action == stats::BlockAction::invalid_measurement)
+        m_out.ended = model::Outcome{
+            model::OutcomeKind::invalid_measurement, model::Fault::machine, judged.reason, {}};
+      return ran.pair;
+    }
+  }
+
+  base::Expected<PairRun> run_pair(Grader& grader) {
+    PairRun out;
+    ++m_content.epoch;
+    if (has_inouts(shape())) AKO_TRY_STATUS(m_stage.fill(m_content));
+    else AKO_TRY_STATUS(m_stage.refresh(m_content));
+    grader.renew(m_content);
+    const bool old_first = m_coins.flip();
+    out.pair.order = old_first ? stats::Order::old_first : stats::Order::new_first;
+    for (int turn = 0; turn < 2 && !m_out.ended; ++turn) {
+      const Side side = (turn == 0) == old_first ? Side::incumbent : Side::candidate;
+      AKO_TRY(model::Sample row, run_block(side, turn, grader));
+      out.rows[turn] = row;
+      (side == Side::incumbent ? out.pair.old_ns : out.pair.new_ns) = row.device_ns;
+    }
+    return out;
+  }
+
+  /// One block of one side: marks laid, timed, marks looked at, one set graded by lot.
+  base::Expected<model::Sample> run_block(Side side, int turn, Grader& grader) {
+    model::Sample row;
+    row.shape = static_cast<int>(m_index);
+    row.placement = m_placement;
+    row.pair = m_pair;
+    row.side = side;
+    row.order = turn;
+    row.call_ns = std::nan("");
+    if (m_round == Round::second_opinion) row.flags |= model::sample_flag::second_opinion;
+    if (turn == 1 && has_inouts(shape())) AKO_TRY_STATUS(m_stage.fill(m_content));
+    const auto timed = blocks().timed();
+    // Both sentinels take turns: what happens to equal the one is seen by the other.
+    const auto sentinel = m_pair % 2 == 0 ? inputs::Sentinel::first : inputs::Sentinel::second;
+    AKO_TRY_STATUS(m_stage.poison(sentinel, timed));
+    client::SampleJob job;
+    job.sets = timed;
+    job.warmup_sets = blocks().warmup();
+    job.cache = blocks().cache;
+    job.warm_tensors = blocks().warm_tensors;
+    auto report = m_stage.sample(side, job);
+    if (!report) {
+      end(report.error(), side);
+      return row;
+    }
+    row.calls = report->calls;
+    row.device_ns = report->ns_per_call();
+    m_out.cache_state = report->cache_state;
+    m_out.inside_ns += report->parent_wall_ns;
+    if (side == Side::candidate) m_out.calls += report->calls;
+    AKO_TRY(client::CheckReport checked, m_stage.check(timed));
+    AKO_TRY_STATUS(look_at(side, *report, checked));
+    if (!m_out.ended && by_lot()) {
+      row.flags |= model::sample_flag::graded;
+      AKO_TRY_STATUS(grade(
+          side, timed[static_cast<std::size_t>(m_coins.below(static_cast<int>(timed.size())))],
+          grader));
+    }
+    return row;
+  }
+
+  /// Chosen after the block ran. The first pair of every placement is always graded.
+  bool by_lot() { return m_request.judged && (m_pair == 0 || m_coins.below(blocks().pairs) == 0); }
+
+  base::Status look_at(Side side, const client::SampleReport& report,
+                       const client::CheckReport& checked) {
+    auto evidence = evidence_of(checked, shape(), place());
+    judge::WorkerState state;
+    state.threads_before = report.threads_before;
+    state.threads_after = report.threads_after;
+    state.children_after = report.children;
+    auto stray = judge::stray_work(place(), state);
+    evidence.insert(evidence.end(), stray.begin(), stray.end());
+    judge::BlockTimes times;
+    times.reported_ns = report.pass_ns;
+    times.wall_ns = static_cast<double>(report.parent_wall_ns);
+    times.overhead_ns = static_cast<double>(report.warmup_spent_ns + report.evict_spent_ns);
+    times.cpu_ns = static_cast<double>(report.parent_cpu_ns);
+    times.calls_claimed = report.calls;
+    times.calls_ordered = static_cast<std::int64_t>(blocks().timed().size());
+    auto claims = judge::time_claims(place(), times);
+    evidence.insert(evidence.end(), claims.begin(), claims.end());
+    return take(side, std::move(evidence));
+  }
+
+  base::Status grade(Side side, int set, Grader& grader) {
+    if (auto expected = grader.expect(set); !expected) {
+      end(expected.error(), Side::reference);
+      return {};
+    }
+    AKO_TRY(Graded graded, grader.grade(set, place()));
+    return take(side, std::move(graded.evidence));
+  }
+
+  /// The candidate's evidence is kept and may end it; the incumbent's makes the task wrong.
+  base::Status take(Side side, std::vector<model::Evidence> evidence) {
+    auto outcome = judge::decide(evidence);
+    if (side == Side::candidate) {
+      m_out.weak.insert(m_out.weak.end(), evidence.begin(), evidence.end());
+      if (outcome) m_out.ended = judge::decide(m_out.weak);
+    } else if (outcome) {
+      m_out.ended = model::Outcome{
+          model::OutcomeKind::task_error, model::Fault::task,
+          fmt::format("{} at shape {}: {}", m_request.against, shape().tag, outcome->reason),
+          outcome->evidence};
+    }
+    return {};
+  }
+
+  /// Faster than the machine can be: the candidate's claim is void; the incumbent's, the contract.
+  base::Status check_floors() {
+    for (std::size_t s = 0; s < m_out.decision.shapes.size() && !m_out.ended; ++s) {
+      const auto& result = m_out.decision.shapes[s];
+      m_index = s;
+      std::vector<model::Evidence> evidence;
+      if (auto found = judge::below_floor(place(), result.old_ns, m_out.floors_ns[s],
+                                          judge::Measured::baseline))
+        evidence.push_back(*found);
+      else if (auto mine = judge::below_floor(place(), result.new_ns, m_out.floors_ns[s],
+                                              judge::Measured::candidate))
+        evidence.push_back(*mine);
+      if (!evidence.empty()) m_out.ended = judge::decide(evidence);
+    }
+    return {};
+  }
+
+  Stage& m_stage;
+  const Request& m_request;
+  const stats::Plan& m_plan;
+  Coins m_coins;
+  Watch m_watch;
+  Round m_round;
+  stats::DisturbedPolicy m_policy;
+  stats::Series m_series;
+  Measured m_out;
+  Content m_content;
+  std::size_t m_index = 0;
+  int m_placement = 0, m_pair = 0;
+};
+
+} // namespace
+
+base::Expected<Measured> measure_pairs(Stage& stage, const Request& request,
+                                       const stats::Plan& plan, std::uint64_t seed, Round round) {
+  AKO_TRY_STATUS(stats::check(plan));
+  return Rounds(stage, request, plan, seed, round).run();
+}
+
+stats::Plan stats_plan(const model::Contract& contract, Round round) {
+  stats::Plan plan;
+  plan.min_gain = contract.accept.min_gain;
+  plan.max_regression = contract.accept.max_regression;
+  plan.alpha = contract.accept.alpha;
+  plan.most_placements = contract.limits.placements;
+  plan.pairs_per_placement = contract.limits.pairs;
+  if (round == Round::second_opinion) {
+    // The second opinion confirms a claim that already stands at alpha: one in a hundred is enough,
+    // and it may take fewer placements.
+    plan.alpha = std::max(plan.alpha, 0.01);
+    plan.most_placements = std::max(plan.first_look, plan.most_placements / 2);
+  }
+  return plan;
+}
+
+} // namespace ako::evaluation

@@ -1,0 +1,67 @@
+// The world of one evaluation behind a small interface: a keeper, up to three workers, one set of
+// buffers at a time. The real one talks to children (child_stage.hpp); tests bring fakes.
+#pragma once
+
+#include "client/failure.hpp"
+#include "client/keeper.hpp"
+#include "client/worker.hpp"
+#include "model/contract.hpp"
+#include "model/resolved.hpp"
+#include "model/samples.hpp"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace ako::evaluation {
+
+using client::Answer;
+
+/// What stands in the buffers: everything that decides their content.
+struct Content {
+  inputs::Recipe recipe = inputs::Recipe::plain;
+  std::uint64_t seed = 0;
+  std::uint32_t epoch = 0;
+  bool operator==(const Content&) const = default;
+};
+
+/// One placement at a time: open() makes new shared buffers and binds every live side to them.
+class Stage {
+public:
+  virtual ~Stage() = default;
+
+  /// Starts the side's worker (where it does not run yet) and loads its library.
+  virtual Answer<client::LoadReport> load(model::Side side) = 0;
+  virtual bool has(model::Side side) const = 0;
+
+  /// New buffers: `sets` copies of the fresh tensors, and the reference's private ones when there
+  /// is a reference. `colour` shifts buffers within pages. Replaces what was open.
+  virtual base::Status open(const model::ResolvedShape& shape, int sets, std::uint64_t colour) = 0;
+  virtual void close() = 0;
+
+  /// Whole new content. Inouts are handed to the reference as well.
+  virtual base::Status fill(const Content& content) = 0;
+  /// A few unpredictable elements of every page anew: same content but for the epoch.
+  virtual base::Status refresh(const Content& content) = 0;
+  virtual base::Status poison(inputs::Sentinel sentinel, const std::vector<int>& sets) = 0;
+  virtual base::Expected<client::CheckReport> check(const std::vector<int>& sets) = 0;
+
+  /// Binds the side to the open buffers where it is not yet.
+  virtual Answer<void> bind(model::Side side) = 0;
+  virtual Answer<client::CallReport> call(model::Side side, int set,
+                                          client::Function function = client::Function::call) = 0;
+  virtual Answer<client::SampleReport> sample(model::Side side, const client::SampleJob& job) = 0;
+
+  /// Bytes as they stand: in the shared buffers, and where the reference wrote (outputs, inouts).
+  virtual std::span<const std::byte> bytes(int tensor, int set) const = 0;
+  virtual std::span<const std::byte> expected_bytes(int tensor, int set) const = 0;
+
+  virtual base::Expected<client::MachineState> machine() = 0;
+  virtual std::int64_t own_cpu_ns() const = 0;  ///< used so far by keeper and workers together
+  virtual std::int64_t cache_bytes() const = 0; ///< last-level cache
+};
+
+using StageFactory = std::function<base::Expected<std::unique_ptr<Stage>>()>;
+
+} // namespace ako::evaluation
