@@ -11,8 +11,9 @@
 
 namespace ako::executors {
 
-/// Where lock files of this machine lie: $XDG_RUNTIME_DIR/ako, else /tmp/ako-<uid>. It is made and
-/// must belong to this user; kind environment otherwise.
+/// Where lock files of this machine lie, the same for every user and session: $AKO_RUNTIME_DIR,
+/// else /tmp. ($TMPDIR and $XDG_RUNTIME_DIR differ between the sessions of one machine.) Kind
+/// environment when it is no folder that can be written.
 base::Expected<base::fs::path> runtime_dir();
 
 struct LeaseRequest {
