@@ -45,6 +45,7 @@ struct LoadReport {
   int threads_before = 0, threads_after = 0;
   std::int64_t load_ns = 0;
   std::vector<std::string> interposed; ///< symbols of libc or of ako that the candidate defines too
+  std::vector<std::string> changed;    ///< process state that loading changed: see CallReport
   SandboxReport sandbox;
   base::Json measure; ///< timer overhead, tick, cache, counters: the library's own facts
 };
@@ -108,8 +109,9 @@ struct SampleReport {
   std::vector<std::string> changed; ///< as in CallReport
   std::int64_t parent_wall_ns = 0;  ///< the command by the parent's clock
   std::int64_t parent_cpu_ns =
-      0;                   ///< processor time of the worker's processes meanwhile, from outside
-  std::string cache_state; ///< "cold-clean", "warm", or what was reached instead
+      0; ///< processor time of the worker's processes meanwhile, from outside
+  std::int64_t parent_wait_ns = 0; ///< time they were ready and did not run
+  std::string cache_state;         ///< "cold-clean", "warm", or what was reached instead
 };
 
 /// Residency probe: does eviction evict, and does warming warm? Times of one line, in ns.
@@ -123,6 +125,7 @@ struct ResidencyReport {
 struct Activity {
   int processes = 0, threads = 0;
   std::int64_t cpu_ns = 0;
+  std::int64_t wait_ns = 0; ///< ready to run, but another task held the core: foreign load
 };
 
 class Worker {

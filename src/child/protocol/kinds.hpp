@@ -39,7 +39,7 @@
 //   share      {bytes} +fd (the eviction buffer, read only) -> {}
 //   load       {library, hash: sha256|"", prepare: bool, plan: bool}
 //              -> {hash, has_prepare, has_plan, libraries, threads_before, threads_after, load_ns,
-//                  interposed: [text], measure: {...}}
+//                  interposed: [text], changed: [text], measure: {...}}
 //   map        {arena, address, bytes} +fd -> {}
 //   unmap      {arena} -> {}
 //   use        {integers: [int], scalars: [number], pointers: [["0x..."]] (per set, per tensor),

@@ -1,0 +1,32 @@
+// ako-child: the processes that ako starts for itself. Not meant to be run by hand.
+//   ako-child keeper                     channel on descriptor 3
+//   ako-child worker [--uncontained]     channel on descriptor 3, crash records to descriptor 4
+#include "keeper/keeper.hpp"
+#include "protocol/kinds.hpp"
+#include "worker/worker.hpp"
+
+#include <cstdio>
+#include <string_view>
+
+namespace {
+
+constexpr int k_channel = 3, k_crash = 4, k_exit_usage = 2;
+
+int usage() {
+  std::fprintf(stderr, "ako-child is started by ako (protocol %d): ako-child keeper|worker\n",
+               ako::protocol::k_version);
+  return k_exit_usage;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view role = argc > 1 ? argv[1] : "";
+  const std::string_view option = argc > 2 ? argv[2] : "";
+  if (role == "keeper" && argc == 2) return ako::keeper::run_keeper(k_channel);
+  if (role == "worker" && (argc == 2 || (argc == 3 && option == "--uncontained")))
+    return ako::worker::run_worker(k_channel, k_crash,
+                                   option.empty() ? ako::worker::Containment::full
+                                                  : ako::worker::Containment::none);
+  return usage();
+}

@@ -1,0 +1,223 @@
+#include "keeper/buffers.hpp"
+
+#include "base/fs.hpp"
+#include "base/hash.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+
+namespace ako::keeper {
+
+using base::ErrorKind;
+using model::TensorRole;
+
+namespace {
+
+bool is_input(TensorRole role) { return role == TensorRole::in; }
+bool is_filled(TensorRole role) { return role == TensorRole::in || role == TensorRole::inout; }
+bool is_poisoned(const protocol::ArenaTensor& tensor) {
+  return tensor.resolved.role == TensorRole::out ||
+         (tensor.resolved.role == TensorRole::workspace &&
+          tensor.workspace == model::WorkspaceState::undefined);
+}
+
+std::uint64_t random_word() {
+  std::uint64_t word = 0;
+  return getrandom(&word, sizeof word, 0) == sizeof word ? word : 0x5bd1e995u;
+}
+
+base::Status check_plan(const model::ArenaPlan& plan, std::size_t tensors) {
+  std::int64_t end = 0;
+  for (const auto& place : plan.places) {
+    const bool known = place.tensor >= 0 && static_cast<std::size_t>(place.tensor) < tensors;
+    const bool apart = place.offset >= end + plan.red_zone_bytes && place.bytes >= 0;
+    if (!known || !apart || place.offset + place.bytes + plan.red_zone_bytes > plan.bytes)
+      return base::fail(
+          ErrorKind::invalid, "an arena's plan does not fit together",
+          {.found = fmt::format("tensor {} set {} at {}", place.tensor, place.set, place.offset),
+           .allowed = "buffers in order, red zones between, inside the arena"});
+    end = place.offset + place.bytes;
+  }
+  return {};
+}
+
+} // namespace
+
+base::Expected<inputs::FillSources> FillLibrary::sources(const protocol::FillOrder& order) {
+  inputs::FillSources sources;
+  const auto path_of = [&](const std::string& file) {
+    return base::fs::path(file).is_absolute() ? base::fs::path(file)
+                                              : base::fs::path(m_task_dir) / file;
+  };
+  if (order.spec.kind == model::Fill::recorded) {
+    auto at = m_files.find(order.spec.file);
+    if (at == m_files.end()) {
+      AKO_TRY(auto content, base::read_file(path_of(order.spec.file), std::uint64_t{16} << 30));
+      at = m_files.emplace(order.spec.file, std::move(content)).first;
+    }
+    sources.recorded = std::as_bytes(std::span(at->second));
+    sources.recorded_name = at->first;
+  }
+  if (order.spec.kind == model::Fill::custom) {
+    const auto path = path_of(order.library.empty() ? order.spec.file : order.library).string();
+    auto& handle = m_libraries[path];
+    if (!handle) handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+      return base::fail(ErrorKind::invalid, "a custom fill cannot be loaded",
+                        {.where = path, .found = dlerror()});
+    sources.custom = reinterpret_cast<inputs::CustomFill>(dlsym(handle, order.spec.symbol.c_str()));
+    if (!sources.custom)
+      return base::fail(ErrorKind::invalid, "a custom fill has no such symbol",
+                        {.where = path, .found = order.spec.symbol});
+  }
+  return sources;
+}
+
+base::Expected<Buffers> Buffers::make(model::ArenaPlan plan,
+                                      std::vector<protocol::ArenaTensor> tensors,
+                                      const std::string& tag) {
+  AKO_TRY_STATUS(check_plan(plan, tensors.size()));
+  Buffers buffers;
+  const auto bytes = static_cast<std::size_t>(plan.bytes);
+  AKO_TRY(buffers.m_fd, base::make_memfd("ako-arena-" + tag, bytes));
+  AKO_TRY(buffers.m_mapping,
+          base::Mapping::map(buffers.m_fd.get(), bytes, plan.address, base::Access::read_write));
+  buffers.m_plan = std::move(plan);
+  buffers.m_tensors = std::move(tensors);
+  buffers.m_red_seed = random_word();
+  buffers.m_sums.resize(buffers.m_plan.places.size());
+  buffers.m_poisoned.resize(buffers.m_plan.places.size());
+  for (const auto& place : buffers.m_plan.places) buffers.lay_red_zones(place);
+  return buffers;
+}
+
+bool Buffers::wanted(const model::BufferPlace& place, const std::vector<int>& sets) const {
+  if (sets.empty()) return true;
+  if (tensor_of(place).lifetime == model::Lifetime::static_) return true; // belongs to every set
+  return std::find(sets.begin(), sets.end(), place.set) != sets.end();
+}
+
+std::span<std::byte> Buffers::bytes_of(const model::BufferPlace& place) const {
+  return {m_mapping.data() + place.offset, static_cast<std::size_t>(place.bytes)};
+}
+
+base::Expected<std::span<std::byte>> Buffers::buffer(int tensor, int set) {
+  for (const auto& place : m_plan.places)
+    if (place.tensor == tensor && place.set == set) return bytes_of(place);
+  return base::fail(ErrorKind::invalid, "no such buffer in the arena",
+                    {.found = fmt::format("tensor {} set {}", tensor, set)});
+}
+
+base::Status Buffers::fill(const FillRequest& request, FillLibrary& library) {
+  for (const auto& order : request.orders) {
+    if (order.tensor < 0 || static_cast<std::size_t>(order.tensor) >= m_tensors.size())
+      return base::fail(ErrorKind::invalid, "a fill for no tensor of the arena");
+    const auto& tensor = m_tensors[static_cast<std::size_t>(order.tensor)];
+    if (!is_filled(tensor.resolved.role)) continue;
+    AKO_TRY(const auto sources, library.sources(order));
+    AKO_TRY(const auto filler,
+            inputs::Filler::make(tensor.resolved, order.spec, request.recipe, sources));
+    for (std::size_t i = 0; i < m_plan.places.size(); ++i) {
+      const auto& place = m_plan.places[i];
+      if (place.tensor != order.tensor || !wanted(place, request.sets)) continue;
+      if (request.fresh_only && tensor.lifetime == model::Lifetime::static_ && m_sums[i]) continue;
+      const inputs::StreamId stream{request.seed, static_cast<std::uint32_t>(place.tensor),
+                                    static_cast<std::uint32_t>(place.set), request.epoch};
+      const auto bytes = bytes_of(place);
+      std::int64_t refreshed = 0;
+      // An inout holds the last call's answer, and a first fill has nothing to refresh.
+      if (request.refresh && is_input(tensor.resolved.role) && m_sums[i]) {
+        AKO_TRY(refreshed, filler.refresh(bytes, stream));
+      }
+      if (refreshed == 0) AKO_TRY_STATUS(filler.fill(bytes, stream));
+      m_sums[i] = base::checksum(bytes);
+      lay_red_zones(place);
+    }
+  }
+  for (const auto& place : m_plan.places) {
+    const auto& tensor = tensor_of(place);
+    if (tensor.resolved.role == TensorRole::workspace &&
+        tensor.workspace == model::WorkspaceState::zeroed_once && wanted(place, request.sets)) {
+      const auto bytes = bytes_of(place);
+      std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    }
+  }
+  return {};
+}
+
+void Buffers::poison(inputs::Sentinel sentinel, const std::vector<int>& sets) {
+  for (std::size_t i = 0; i < m_plan.places.size(); ++i) {
+    const auto& place = m_plan.places[i];
+    const auto& tensor = tensor_of(place);
+    if (!wanted(place, sets)) continue;
+    lay_red_zones(place);
+    if (!is_poisoned(tensor)) continue;
+    inputs::poison(bytes_of(place), tensor.resolved.dtype, sentinel);
+    m_poisoned[i] = sentinel;
+  }
+}
+
+void Buffers::lay_red_zones(const model::BufferPlace& place) {
+  const auto zone = static_cast<std::size_t>(m_plan.red_zone_bytes);
+  for (const auto offset : {place.offset - m_plan.red_zone_bytes, place.offset + place.bytes})
+    inputs::paint_red_zone({m_mapping.data() + offset, zone}, static_cast<std::uint64_t>(offset),
+                           m_red_seed);
+}
+
+void Buffers::check_red_zones(const model::BufferPlace& place, BufferFinding& finding) const {
+  const auto zone = static_cast<std::size_t>(m_plan.red_zone_bytes);
+  const auto damage_at = [&](std::int64_t offset) {
+    return inputs::check_red_zone({m_mapping.data() + offset, zone},
+                                  static_cast<std::uint64_t>(offset), m_red_seed);
+  };
+  const auto before = damage_at(place.offset - m_plan.red_zone_bytes);
+  const auto after = damage_at(place.offset + place.bytes);
+  finding.red_before = before.bytes;
+  finding.red_after = after.bytes;
+  if (before.bytes > 0) finding.red_distance = before.last - m_plan.red_zone_bytes;
+  if (after.bytes > 0) finding.red_distance = after.first;
+}
+
+void Buffers::check_content(std::size_t index, BufferFinding& finding) const {
+  const auto& place = m_plan.places[index];
+  const auto& tensor = tensor_of(place);
+  const auto bytes = bytes_of(place);
+  if (is_input(tensor.resolved.role) && m_sums[index])
+    finding.input_changed = base::checksum(bytes) != *m_sums[index];
+  if (tensor.resolved.role != TensorRole::out || !m_poisoned[index]) return;
+  const auto found = inputs::find_poison(bytes, tensor.resolved, *m_poisoned[index]);
+  (inputs::poison_is_decisive(tensor.resolved.dtype) ? finding.unwritten : finding.doubtful) =
+      found.count;
+  finding.first = found.first;
+  finding.last = found.last;
+  finding.gap_damage = found.gap_damage;
+}
+
+std::vector<BufferFinding> Buffers::check(const std::vector<int>& sets,
+                                          std::int64_t& bytes_checked) const {
+  std::vector<BufferFinding> findings;
+  for (std::size_t i = 0; i < m_plan.places.size(); ++i) {
+    const auto& place = m_plan.places[i];
+    if (!wanted(place, sets)) continue;
+    BufferFinding finding;
+    finding.tensor = place.tensor;
+    finding.set = place.set;
+    check_red_zones(place, finding);
+    check_content(i, finding);
+    bytes_checked += place.bytes + 2 * m_plan.red_zone_bytes;
+    if (!finding.clean()) findings.push_back(finding);
+  }
+  return findings;
+}
+
+std::vector<std::uint64_t> Buffers::sums() const {
+  std::vector<std::uint64_t> sums;
+  for (const auto& place : m_plan.places)
+    sums.push_back(is_input(tensor_of(place).resolved.role) ? base::checksum(bytes_of(place)) : 0);
+  return sums;
+}
+
+} // namespace ako::keeper

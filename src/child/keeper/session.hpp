@@ -1,0 +1,49 @@
+// The keeper's conversation.
+#pragma once
+
+#include "base/fd.hpp"
+#include "base/shm.hpp"
+#include "keeper/buffers.hpp"
+#include "measure/ticks.hpp"
+#include "protocol/server.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ako::keeper {
+
+class Session {
+public:
+  explicit Session(int channel) : m_channel(channel) {}
+  int run();
+
+private:
+  /// What goes back: JSON, and descriptors beside it.
+  struct Reply {
+    base::Json body = base::Json::object();
+    std::vector<int> fds;
+  };
+  using Answer = base::Expected<Reply>;
+  Answer dispatch(const protocol::Request& request);
+  Answer hello() const;
+  Answer configure(const base::Json& body);
+  Answer create(const base::Json& body);
+  Answer destroy(const base::Json& body);
+  Answer fill(const base::Json& body, bool refresh);
+  Answer poison(const base::Json& body);
+  Answer check(const base::Json& body);
+  Answer sums(const base::Json& body);
+  Answer copy(const base::Json& body);
+  Answer machine(const base::Json& body);
+  base::Expected<Buffers*> arena(const base::Json& body, const char* key = "arena");
+
+  int m_channel;
+  measure::Ticks m_ticks;
+  std::unique_ptr<FillLibrary> m_library;
+  base::UniqueFd m_evict, m_evict_read_only;
+  std::map<std::string, Buffers> m_arenas;
+};
+
+} // namespace ako::keeper

@@ -1,0 +1,28 @@
+// What the kernel is asked to forbid before a candidate is loaded. See docs on threats for what
+// each part is for; whatever is missing is named, never fatal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ako::worker {
+
+struct SandboxPlan {
+  std::string scratch;                 ///< may be read and written
+  std::vector<std::string> read_paths; ///< beyond the system's libraries
+  std::uint64_t file_bytes = 0;        ///< largest file it may write
+  bool own_proc = false;               ///< /proc shows the worker's namespace alone
+};
+
+struct SandboxState {
+  bool landlock = false, seccomp = false;
+};
+
+/// For this thread and all that it starts, for good.
+SandboxState enter_sandbox(const SandboxPlan& plan);
+
+bool restrict_files(const SandboxPlan& plan); ///< Landlock
+bool restrict_system_calls(); ///< seccomp; SIGSYS for what an honest kernel never does
+
+} // namespace ako::worker
