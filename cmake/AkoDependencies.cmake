@@ -10,9 +10,15 @@ function(ako_static name archive)
   target_link_libraries(ako_dep_${name} INTERFACE ${AKO_LIB_${name}} ${ARGN})
 endfunction()
 
-# Debian ships fmt's archive only as a shared library: header-only use keeps the binary free of it.
-add_library(ako_dep_fmt INTERFACE)
-target_compile_definitions(ako_dep_fmt INTERFACE FMT_HEADER_ONLY=1)
+# Debian ships fmt's archive only as a shared library, so it is compiled here once; a version whose insides we do not
+# know is used header-only, which is the same program at more build time.
+file(STRINGS /usr/include/fmt/core.h fmt_version REGEX "define FMT_VERSION [0-9]+")
+if(fmt_version MATCHES "FMT_VERSION 901")
+  add_library(ako_dep_fmt STATIC ${CMAKE_SOURCE_DIR}/cmake/once/fmt.cpp)
+else()
+  add_library(ako_dep_fmt INTERFACE)
+  target_compile_definitions(ako_dep_fmt INTERFACE FMT_HEADER_ONLY=1)
+endif()
 ako_static(seccomp libseccomp.a)
 ako_static(crypto libcrypto.a Threads::Threads ${CMAKE_DL_LIBS})
 ako_static(sqlite libsqlite3.a Threads::Threads ${CMAKE_DL_LIBS} m)

@@ -14,3 +14,27 @@ if(AKO_SANITIZE)
 elseif(AKO_STATIC_RUNTIME)
   target_link_options(ako_flags INTERFACE -static-libstdc++ -static-libgcc)
 endif()
+
+# What a program needs to run on an older glibc than the one it was built on: see the file.
+add_library(ako_glibc_floor OBJECT ${CMAKE_SOURCE_DIR}/cmake/once/glibc_floor.c)
+
+# The headers that most units read, parsed once for libraries and once for tests (their code models differ). Third
+# parties and the standard library alone: no room becomes visible through them.
+option(AKO_PCH "Precompiled headers" ON)
+if(AKO_PCH)
+  add_library(ako_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/once/pch.cpp)
+  target_link_libraries(ako_pch PRIVATE ako_flags)
+  target_precompile_headers(ako_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/once/pch.hpp)
+  if(AKO_BUILD_TESTS)
+    add_executable(ako_test_pch EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/once/pch.cpp)
+    target_link_libraries(ako_test_pch PRIVATE ako_flags GTest::gtest GTest::gmock GTest::gtest_main)
+    target_precompile_headers(ako_test_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/once/pch_test.hpp)
+  endif()
+endif()
+
+function(ako_use_pch target from)
+  if(AKO_PCH)
+    target_precompile_headers(${target} REUSE_FROM ${from})
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>) # ccache reads it
+  endif()
+endfunction()

@@ -1,0 +1,1 @@
+// The one unit that the precompiled headers belong to.
