@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ako::workspace {
+namespace ako::base {
 
 struct Parameter {
   std::string type; ///< as written, without the name, white space made single
@@ -38,4 +38,4 @@ struct Include {
 std::vector<Function> find_functions(std::string_view text);
 std::vector<Include> find_includes(std::string_view text);
 
-} // namespace ako::workspace
+} // namespace ako::base
