@@ -1,6 +1,8 @@
 #include "evaluation/child_stage.hpp"
 
 #include <array>
+#include <cerrno>
+#include <unistd.h>
 
 namespace ako::evaluation {
 namespace {
@@ -101,6 +103,20 @@ public:
   base::Status refresh(const Content& content) override {
     AKO_TRY_STATUS(m_keeper.refresh(*m_shared, job(content)));
     return hand_over_inouts();
+  }
+
+  base::Status write(int tensor, int set, std::span<const std::byte> bytes) override {
+    const auto& place = m_shared->plan().place(tensor, set);
+    AKO_CHECK(static_cast<std::int64_t>(bytes.size()) <= place.bytes, "more bytes than the buffer");
+    // The parent maps arenas read only; through the descriptor it may write.
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t wrote = ::pwrite(m_shared->fd(), bytes.data() + done, bytes.size() - done,
+                                     place.offset + static_cast<off_t>(done));
+      if (wrote <= 0) return base::fail_errno("could not write a test input", "arena", errno);
+      done += static_cast<std::size_t>(wrote);
+    }
+    return {};
   }
 
   base::Status poison(inputs::Sentinel sentinel, const std::vector<int>& sets) override {

@@ -73,6 +73,7 @@ struct SelfTest {
   base::Hash contract;
   bool passed = false;
   std::vector<SelfTestStep> steps;
+  std::vector<std::string> recipes; ///< input recipes that joined the judged inputs
   double seconds = 0;
 };
 

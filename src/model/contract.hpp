@@ -108,7 +108,7 @@ struct Tensor {
   std::string dtype_axis;          ///< the dtype axis that gives it
   std::vector<Expression> shape;   ///< empty = 0-d (one element)
   std::vector<Expression> strides; ///< in elements; empty = row-major contiguous
-  std::string layout;      ///< "row_major" (default), "column_major"; alternative to strides
+  std::string layout;      ///< "row_major" (default) or "column_major"; empty where strides say it
   std::int64_t align = 64; ///< bytes, power of two
   Lifetime lifetime = Lifetime::fresh;
   std::optional<CacheState> cache; ///< absent = accept.cache
@@ -209,6 +209,7 @@ struct ResourceLimits {
   std::int64_t memory_bytes = 0;       ///< 0 = what the machine has
   std::int64_t output_bytes = 1 << 20; ///< kept of each of stdout and stderr
   int placements = 20, pairs = 10;     ///< at most
+  int threads = 1;                     ///< cores a call may use on the cpu lane; 0 = all there are
 
   bool operator==(const ResourceLimits&) const = default;
 };
@@ -232,5 +233,32 @@ struct Contract {
 
   bool operator==(const Contract&) const = default;
 };
+
+/// What a tensor of this dtype holds when its contract does not say: floating = normal(0, 1),
+/// float8_e8m0fnu = uniform 1/16 to 16, integers = uniform over at most a byte's range.
+FillSpec default_fill(Dtype dtype);
+/// floating = close, integers and bool = exact.
+Compare default_compare(Dtype dtype);
+
+/// The defaults of [accept] on this lane: a GPU's clock is steadier than a host's.
+Accept default_accept(Lane lane);
+
+/// compare = property, taken apart: "product:U,S=A" is {product, {U, S, A}}.
+struct PropertySpec {
+  enum class Kind { permutation_of, sampled_from, product };
+  Kind kind = Kind::permutation_of;
+  std::vector<std::string> tensors; ///< names as written; product: its factors, then the result
+};
+base::Expected<PropertySpec> parse_property(std::string_view text);
+
+/// Smallest and largest value of an integer or bool dtype.
+struct IntegerRange {
+  double low = 0, high = 0;
+};
+IntegerRange integer_range(Dtype dtype);
+
+const Axis* find_axis(const Contract& contract, std::string_view name);
+/// The dtypes a tensor may have: one, or the variants of its dtype axis.
+std::vector<Dtype> dtypes_of(const Contract& contract, const Tensor& tensor);
 
 } // namespace ako::model

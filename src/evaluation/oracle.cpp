@@ -1,0 +1,84 @@
+#include "evaluation/oracle.hpp"
+
+#include "evaluation/blocks.hpp"
+#include "evaluation/correctness.hpp"
+#include "evaluation/failures.hpp"
+#include "evaluation/grading.hpp"
+
+#include <algorithm>
+
+namespace ako::evaluation {
+namespace {
+
+using model::Side;
+
+/// At most this many shapes: the self-test asks whether the contract can judge, not the candidate.
+constexpr std::size_t k_most_shapes = 2;
+
+base::Status failed(const client::WorkerFailure& failure, const std::string& shape) {
+  return base::fail(base::ErrorKind::invalid, outcome_of(failure, Side::reference, shape).reason,
+                    {.where = "[reference]",
+                     .found = {},
+                     .allowed = "a reference that answers every lawful input",
+                     .next = "mend it, then: ako check"});
+}
+
+base::Status apply_change(Stage& stage, judge::InputChange change,
+                          const model::ResolvedShape& shape) {
+  std::vector<std::vector<std::byte>> copies;
+  for (std::size_t t = 0; t < shape.tensors.size(); ++t) {
+    auto bytes = stage.bytes(static_cast<int>(t), 0);
+    copies.emplace_back(bytes.begin(), bytes.end());
+  }
+  std::vector<std::span<std::byte>> views(copies.begin(), copies.end());
+  if (!judge::change_inputs(change, shape, views)) return {};
+  for (std::size_t t = 0; t < shape.tensors.size(); ++t)
+    if (shape.tensors[t].role == model::TensorRole::in)
+      AKO_TRY_STATUS(stage.write(static_cast<int>(t), 0, copies[t]));
+  return {};
+}
+
+} // namespace
+
+judge::Oracle make_oracle(Stage& stage, const std::vector<model::ResolvedShape>& shapes) {
+  return [&stage, &shapes](const judge::OracleCase& asked) -> base::Expected<judge::OracleAnswer> {
+    const auto& shape = shapes[static_cast<std::size_t>(asked.shape)];
+    AKO_TRY_STATUS(stage.open(shape, 1, asked.seed));
+    AKO_TRY_STATUS(stage.fill({asked.recipe, asked.seed, 0}));
+    if (asked.change != judge::InputChange::none)
+      AKO_TRY_STATUS(apply_change(stage, asked.change, shape));
+    if (auto called = stage.call(Side::reference, 0); !called)
+      return tl::unexpected(failed(called.error(), shape.tag).error());
+    judge::OracleAnswer answer;
+    for (std::size_t t = 0; t < shape.tensors.size(); ++t) {
+      const auto role = shape.tensors[t].role;
+      std::span<const std::byte> bytes;
+      if (role == model::TensorRole::in) bytes = stage.bytes(static_cast<int>(t), 0);
+      else if (role != model::TensorRole::workspace)
+        bytes = stage.expected_bytes(static_cast<int>(t), 0);
+      answer.tensors.emplace_back(bytes.begin(), bytes.end());
+    }
+    return answer;
+  };
+}
+
+base::Expected<judge::SelfTestReport> self_test(Stage& stage, const Request& request,
+                                                std::int64_t most_bytes) {
+  if (auto loaded = stage.load(Side::reference); !loaded)
+    return tl::unexpected(failed(loaded.error(), "").error());
+  judge::SelfTest test;
+  test.contract = request.contract;
+  test.shapes = request.shapes;
+  std::stable_sort(test.shapes.begin(), test.shapes.end(), [&](const auto& a, const auto& b) {
+    return fresh_bytes(*request.contract, a) < fresh_bytes(*request.contract, b);
+  });
+  while (test.shapes.size() > 1 &&
+         (test.shapes.size() > k_most_shapes ||
+          fresh_bytes(*request.contract, test.shapes.back()) > most_bytes))
+    test.shapes.pop_back();
+  test.seed = draw_seed();
+  test.oracle = make_oracle(stage, test.shapes);
+  return judge::self_test(test);
+}
+
+} // namespace ako::evaluation

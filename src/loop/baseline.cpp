@@ -1,0 +1,144 @@
+#include "loop/baseline.hpp"
+
+#include "base/log.hpp"
+#include "loop/environment.hpp"
+#include "loop/recipes.hpp"
+#include "loop/try.hpp"
+#include "workspace/snapshot.hpp"
+
+#include <fmt/format.h>
+
+namespace ako::loop {
+namespace {
+
+base::Error ended(const std::string& label, const model::Verdict& verdict) {
+  base::ErrorKind kind = base::ErrorKind::invalid;
+  if (verdict.outcome.fault == model::Fault::machine) kind = base::ErrorKind::environment;
+  if (verdict.outcome.kind == model::OutcomeKind::interrupted) kind = base::ErrorKind::interrupted;
+  return {kind,
+          fmt::format("{} cannot be a baseline: {}", label, verdict.outcome.reason),
+          "task.toml",
+          model::to_string(verdict.outcome.kind),
+          "a baseline that agrees with the reference",
+          "mend the baseline, the reference or the tolerance, then: ako check"};
+}
+
+bool usable(const model::Verdict& verdict) {
+  switch (verdict.outcome.kind) {
+  case model::OutcomeKind::equivalent:
+  case model::OutcomeKind::undecided:
+  case model::OutcomeKind::improved:
+  case model::OutcomeKind::regressed: return true;
+  default: return false;
+  }
+}
+
+double weighted_ns(const std::vector<ledger::ShapeFigure>& shapes) {
+  double sum = 0;
+  for (const auto& shape : shapes) sum += shape.weight * shape.p50_ns;
+  return sum;
+}
+
+base::Expected<evaluation::Report> against_itself(const Session& session, const Built& built,
+                                                  const std::optional<Built>& reference,
+                                                  const std::string& label) {
+  Sides sides{built, built, reference, label};
+  AKO_TRY(auto recipes, judged_recipes(session));
+  auto setup = set_up(session.workdir(), session.contract(), session.shapes(), sides, recipes,
+                      reference ? Scope::whole : Scope::contract_shapes);
+  setup.request.second_opinion = false;
+  return evaluation::evaluate(setup.request, setup.make_stage);
+}
+
+} // namespace
+
+base::Expected<BaselineResult>
+measure_baseline(const Session& session, const std::optional<std::string>& waive,
+                 const std::function<base::Status(const Session&)>& write_texts) {
+  AKO_TRY(base::FileLock lock, session.lock());
+  AKO_TRY(Facts facts, session.facts());
+  auto closed = closed_gates(Claim::baseline, facts);
+  AKO_TRY_STATUS(pass(closed, waive));
+  if (session.contract().baselines.empty()) {
+    auto none = fastest_baseline(session);
+    if (!none) return tl::unexpected(none.error());
+  }
+  AKO_TRY(executors::Lease lease, take_lease());
+  Builder builder(session.workdir(), session.contract());
+  AKO_TRY(Built reference, must_build(builder.reference()));
+  BaselineResult out;
+  out.baseline.contract = session.contract().hash;
+  out.baseline.environment = facts.environment;
+  std::vector<model::Sample> samples;
+  double best = 0;
+  for (const auto& declared : session.contract().baselines) {
+    AKO_TRY(Built built, must_build(builder.baseline(declared.name)));
+    AKO_TRY(evaluation::Report report,
+            against_itself(session, built, reference, "baseline:" + declared.name));
+    if (!usable(report.verdict))
+      return tl::unexpected(ended("baseline:" + declared.name, report.verdict));
+    ledger::BaselineEntry entry{declared.name, built.artifact,
+                                figures(report.samples, session.shapes(), model::Side::candidate)};
+    const double total = weighted_ns(entry.shapes);
+    if (out.baseline.fastest.empty() || total < best) {
+      best = total;
+      out.baseline.fastest = declared.name;
+      out.baseline.hash = built.artifact.library_hash;
+      out.baseline.how = how_taken(report, host_facts().cpu);
+      samples = report.samples.rows;
+    }
+    out.baseline.entries.push_back(std::move(entry));
+    out.verdicts.push_back(report.verdict);
+  }
+  AKO_TRY(model::Sources start, workspace::take_snapshot(session.workdir(), session.contract()));
+  AKO_TRY_STATUS(
+      workspace::keep_snapshot(session.workdir(), start, "iter-0").map([](const auto&) {}));
+  AKO_TRY(ledger::Writer writer, session.writer());
+  for (const auto& gate : closed)
+    AKO_TRY_STATUS(writer.append(ledger::Waiver{to_string(gate.gate), *waive, "baseline", "user"})
+                       .map([](const auto&) {}));
+  AKO_TRY_STATUS(session.note_surroundings(writer, builder.compiler()));
+  AKO_TRY_STATUS(writer.append(out.baseline, {}, std::move(samples)).map([](const auto&) {}));
+  if (write_texts) AKO_TRY_STATUS(write_texts(session));
+  return out;
+}
+
+base::Expected<ledger::Bench> bench(const Session& session, const std::string& what) {
+  Builder builder(session.workdir(), session.contract());
+  Built built;
+  if (what == "solution") {
+    AKO_TRY(built, must_build(builder.candidate()));
+  } else if (what == "incumbent") {
+    AKO_TRY(Incumbent incumbent, incumbent_of(session));
+    AKO_TRY(built, build_incumbent(builder, incumbent));
+  } else if (what.rfind("baseline:", 0) == 0) {
+    AKO_TRY(built, must_build(builder.baseline(what.substr(9))));
+  } else {
+    return base::fail(base::ErrorKind::usage, "no such side",
+                      {.where = "ako bench",
+                       .found = what,
+                       .allowed = "solution, incumbent, baseline:<name>",
+                       .next = "ako bench --help"});
+  }
+  AKO_TRY(executors::Lease lease, take_lease());
+  AKO_TRY(evaluation::Report report, against_itself(session, built, std::nullopt, what));
+  if (!usable(report.verdict)) {
+    base::Error error = ended(what, report.verdict);
+    error.message = what + " could not be measured: " + report.verdict.outcome.reason;
+    error.allowed = error.next = "";
+    return tl::unexpected(error);
+  }
+  ledger::Bench out;
+  out.what = what;
+  out.snapshot = built.sources.snapshot.hash;
+  out.shapes = figures(report.samples, session.shapes(), model::Side::candidate);
+  out.how = how_taken(report, host_facts().cpu);
+  AKO_TRY(ledger::Standing standing, session.standing());
+  if (standing.events > 0) {
+    AKO_TRY(ledger::Writer writer, session.writer());
+    AKO_TRY_STATUS(writer.append(out, {}, report.samples.rows).map([](const auto&) {}));
+  }
+  return out;
+}
+
+} // namespace ako::loop

@@ -1,0 +1,87 @@
+#include "loop/builds.hpp"
+
+#include "executors/runner.hpp"
+#include "lanes/registry.hpp"
+#include "workspace/snapshot.hpp"
+
+namespace ako::loop {
+
+Builder::Builder(const workspace::Workdir& workdir, const model::Contract& contract)
+    : m_workdir(workdir), m_contract(contract) {}
+
+base::Expected<BuildOutcome> Builder::build(model::Lane lane, lanes::BuildRequest request) {
+  AKO_TRY(const lanes::LaneDriver* driver, lanes::find_lane(lane));
+  auto around = lanes::Surroundings::of_this_process(executors::local_runner(),
+                                                     workspace::Workdir::cache_root() / "tools");
+  AKO_TRY(lanes::Tool tool, driver->find_tool(*request.contract, around));
+  if (m_compiler.empty()) m_compiler = tool.version;
+  AKO_TRY(model::BuildPlan plan, driver->plan(request, tool, around));
+  executors::BuildOptions options;
+  options.cache_dir = workspace::Workdir::build_cache();
+  options.runner = executors::local_runner();
+  options.deadline = base::Deadline::after_seconds(request.contract->limits.build_seconds);
+  AKO_TRY(model::BuildRun run, executors::run_build(plan, options));
+  BuildOutcome out;
+  out.result = driver->read(request, plan, run);
+  if (!out.result.artifact) return out;
+  Built built;
+  built.artifact = *out.result.artifact;
+  built.spec = driver->launch_spec(request, built.artifact);
+  built.sources = std::move(request.sources);
+  built.label = lanes::label_of(request.role, request.baseline);
+  out.built = std::move(built);
+  return out;
+}
+
+base::Expected<BuildOutcome> Builder::from_sources(model::Sources sources, lanes::Role role,
+                                                   const std::vector<std::string>& extra_flags) {
+  model::Contract contract = m_contract;
+  contract.kernel.flags.insert(contract.kernel.flags.end(), extra_flags.begin(), extra_flags.end());
+  lanes::BuildRequest request;
+  request.contract = &contract;
+  request.role = role;
+  request.sources = std::move(sources);
+  request.task_dir = m_workdir.task();
+  return build(contract.kernel.lane, std::move(request));
+}
+
+base::Expected<BuildOutcome> Builder::candidate(const std::vector<std::string>& extra_flags) {
+  AKO_TRY(model::Sources sources, workspace::take_snapshot(m_workdir, m_contract));
+  return from_sources(std::move(sources), lanes::Role::candidate, extra_flags);
+}
+
+base::Expected<BuildOutcome> Builder::reference() {
+  lanes::BuildRequest request;
+  request.contract = &m_contract;
+  request.role = lanes::Role::reference;
+  AKO_TRY(request.sources, workspace::take_sources(m_workdir, {m_contract.reference.entry.file}));
+  request.task_dir = m_workdir.task();
+  return build(m_contract.reference.lane, std::move(request));
+}
+
+base::Expected<BuildOutcome> Builder::baseline(const std::string& name) {
+  for (const auto& baseline : m_contract.baselines) {
+    if (baseline.name != name) continue;
+    lanes::BuildRequest request;
+    request.contract = &m_contract;
+    request.role = lanes::Role::baseline;
+    request.baseline = name;
+    std::vector<std::string> paths = {baseline.entry.file};
+    paths.insert(paths.end(), baseline.sources.begin(), baseline.sources.end());
+    AKO_TRY(request.sources, workspace::take_sources(m_workdir, paths));
+    request.task_dir = m_workdir.task();
+    return build(baseline.lane, std::move(request));
+  }
+  return base::fail(base::ErrorKind::usage, "no such baseline",
+                    {.where = "task.toml [[baseline]]", .found = name, .allowed = {}, .next = {}});
+}
+
+base::Expected<Built> must_build(base::Expected<BuildOutcome> outcome) {
+  if (!outcome) return tl::unexpected(outcome.error());
+  if (outcome->built) return std::move(*outcome->built);
+  if (outcome->result.error) return tl::unexpected(*outcome->result.error);
+  return base::fail(base::ErrorKind::invalid, outcome->result.outcome.reason,
+                    {.where = {}, .found = {}, .allowed = {}, .next = {}});
+}
+
+} // namespace ako::loop

@@ -1,0 +1,53 @@
+// From a role in the contract to something a worker can load.
+#pragma once
+
+#include "executors/build.hpp"
+#include "lanes/lane.hpp"
+#include "loop/session.hpp"
+#include "model/sources.hpp"
+
+#include <string>
+
+namespace ako::loop {
+
+/// One side, built.
+struct Built {
+  model::Sources sources;
+  model::Artifact artifact;
+  model::LaunchSpec spec;
+  std::string label;
+};
+
+/// What came of a build: built, or why not.
+struct BuildOutcome {
+  std::optional<Built> built;
+  lanes::BuildResult result;
+};
+
+class Builder {
+public:
+  explicit Builder(const workspace::Workdir& workdir, const model::Contract& contract);
+
+  /// Sources as they stand in the task. `extra_flags` go behind the contract's.
+  base::Expected<BuildOutcome> candidate(const std::vector<std::string>& extra_flags = {});
+  base::Expected<BuildOutcome> reference();
+  base::Expected<BuildOutcome> baseline(const std::string& name);
+  /// Given sources in the candidate's place: a kept incumbent, a canary.
+  base::Expected<BuildOutcome> from_sources(model::Sources sources, lanes::Role role,
+                                            const std::vector<std::string>& extra_flags = {});
+  /// "g++ (Debian 12.2.0) 12.2.0" of the contract's lane; empty when there is none.
+  std::string compiler() const { return m_compiler; }
+
+private:
+  base::Expected<BuildOutcome> build(model::Lane lane, lanes::BuildRequest request);
+
+  const workspace::Workdir& m_workdir;
+  const model::Contract& m_contract;
+  std::string m_compiler;
+};
+
+/// The built side, or its outcome's one clear message as an Error: for sides that are not the
+/// candidate's, whose failure is the task's.
+base::Expected<Built> must_build(base::Expected<BuildOutcome> outcome);
+
+} // namespace ako::loop

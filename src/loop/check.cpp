@@ -1,0 +1,175 @@
+#include "loop/check.hpp"
+
+#include "base/log.hpp"
+#include "base/time.hpp"
+#include "evaluation/oracle.hpp"
+#include "loop/recipes.hpp"
+#include "workspace/snapshot.hpp"
+
+#include <fmt/format.h>
+
+namespace ako::loop {
+namespace {
+
+/// Probes and mutants need no large buffers.
+constexpr std::int64_t k_self_test_bytes = 8ll << 20;
+
+class Check {
+public:
+  explicit Check(const Session& session)
+      : m_session(session), m_builder(session.workdir(), session.contract()) {}
+
+  base::Expected<CheckResult> run(CheckDepth depth) {
+    const std::int64_t started = base::monotonic_ns();
+    m_out.test.contract = m_session.contract().hash;
+    AKO_TRY_STATUS(build_all());
+    if (depth == CheckDepth::build_only) return finish(started);
+    AKO_TRY(base::FileLock lock, m_session.lock());
+    AKO_TRY(m_lease, take_lease());
+    AKO_TRY_STATUS(probes_and_mutants());
+    if (m_failed == 0) AKO_TRY_STATUS(against_itself());
+    if (m_failed == 0) AKO_TRY_STATUS(slow_down());
+    AKO_TRY_STATUS(canary());
+    m_out.test.passed = m_failed == 0;
+    m_out.test.seconds = static_cast<double>(base::monotonic_ns() - started) / 1e9;
+    AKO_TRY(ledger::Writer writer, m_session.writer());
+    AKO_TRY_STATUS(m_session.note_surroundings(writer, m_builder.compiler()));
+    AKO_TRY_STATUS(writer.append(m_out.test).map([](const auto&) {}));
+    return finish(started);
+  }
+
+private:
+  void step(std::string name, bool passed, std::string detail) {
+    m_failed += !passed;
+    base::detail("{}: {}: {}", passed ? "ok" : "FAILED", name, detail);
+    m_out.test.steps.push_back({std::move(name), passed, std::move(detail)});
+  }
+
+  base::Expected<CheckResult> finish(std::int64_t started) {
+    m_out.test.passed = m_failed == 0;
+    m_out.test.seconds = static_cast<double>(base::monotonic_ns() - started) / 1e9;
+    if (m_failed != 0) m_out.outcome = model::OutcomeKind::task_error;
+    return std::move(m_out);
+  }
+
+  base::Status build_all() {
+    base::progress(0, "building");
+    AKO_TRY(Built reference, must_build(m_builder.reference()));
+    step("build:reference", true, reference.artifact.compile_line);
+    m_sides.reference = std::move(reference);
+    for (const auto& baseline : m_session.contract().baselines) {
+      AKO_TRY(Built built, must_build(m_builder.baseline(baseline.name)));
+      step("build:baseline:" + baseline.name, true, built.artifact.compile_line);
+      if (m_baseline.empty()) {
+        m_baseline = baseline.name;
+        m_sides.candidate = m_sides.incumbent = std::move(built);
+      }
+    }
+    AKO_TRY(BuildOutcome candidate, m_builder.candidate());
+    m_solution = candidate.built;
+    if (candidate.built) step("build:solution", true, candidate.built->artifact.compile_line);
+    else
+      step("build:solution", false,
+           candidate.result.error ? candidate.result.error->text()
+                                  : candidate.result.outcome.reason);
+    if (m_baseline.empty()) {
+      if (!candidate.built) return {};
+      m_sides.candidate = m_sides.incumbent = std::move(*candidate.built);
+      m_baseline = "solution";
+    }
+    m_sides.against = "baseline:" + m_baseline;
+    return {};
+  }
+
+  Evaluation set_up_sides(const Sides& sides, Scope scope,
+                          const std::vector<model::ResolvedShape>& shapes) {
+    return set_up(m_session.workdir(), m_session.contract(), shapes, sides, {inputs::Recipe::plain},
+                  scope);
+  }
+
+  base::Status probes_and_mutants() {
+    base::progress(0.1, "probes and mutants");
+    auto setup = set_up_sides(m_sides, Scope::contract_shapes, m_session.shapes());
+    AKO_TRY(std::unique_ptr<evaluation::Stage> stage, setup.make_stage());
+    AKO_TRY(judge::SelfTestReport report,
+            evaluation::self_test(*stage, setup.request, k_self_test_bytes));
+    for (const auto& line : report.lines) {
+      if (line.result == judge::SelfTestLine::Result::not_applicable) continue;
+      step(line.name, line.result == judge::SelfTestLine::Result::failed_as_it_must,
+           fmt::format("{} at {}: {}", line.tensor, line.shape, line.detail));
+    }
+    if (m_failed == 0)
+      for (const auto& fault : report.faults) step("reference", false, fault);
+    for (inputs::Recipe recipe : report.judged)
+      m_out.test.recipes.emplace_back(inputs::to_string(recipe));
+    return {};
+  }
+
+  /// Right, and a draw. `undecided` is no claim either; what must not come is a winner or a loser.
+  base::Status against_itself() {
+    auto setup = set_up_sides(m_sides, Scope::whole, m_session.shapes());
+    setup.request.second_opinion = false;
+    for (const auto& name : m_out.test.recipes)
+      if (auto recipe = inputs::recipe_from(name); recipe && *recipe != inputs::Recipe::plain)
+        setup.request.recipes.push_back(*recipe);
+    AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
+    const auto kind = report.verdict.outcome.kind;
+    const bool draw =
+        kind == model::OutcomeKind::equivalent || kind == model::OutcomeKind::undecided;
+    step("a/a", draw,
+         fmt::format("{} against itself: {}: {}", m_sides.against, model::to_string(kind),
+                     report.verdict.outcome.reason));
+    return {};
+  }
+
+  /// solution/ as it stands against itself with a known share added to each call: it must lose.
+  base::Status slow_down() {
+    AKO_TRY(Built slow, must_build(m_builder.from_sources(m_solution->sources,
+                                                          lanes::Role::candidate, {k_slow_flag})));
+    Sides sides{std::move(slow), *m_solution, std::nullopt, "solution"};
+    auto setup = set_up_sides(sides, Scope::contract_shapes, m_session.shapes());
+    setup.request.second_opinion = false;
+    AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
+    const bool seen = report.verdict.outcome.kind == model::OutcomeKind::regressed;
+    step("slow_down", seen,
+         fmt::format("the same code taking a quarter longer: {}: {}",
+                     model::to_string(report.verdict.outcome.kind), report.verdict.outcome.reason));
+    return {};
+  }
+
+  /// An edit that cannot compile must be noticed: what is measured is what stands in solution/.
+  base::Status canary() {
+    AKO_TRY(model::Sources sources,
+            workspace::take_snapshot(m_session.workdir(), m_session.contract()));
+    std::vector<model::SourceText> texts = sources.texts;
+    for (auto& text : texts)
+      if (text.path == m_session.contract().kernel.entry.file)
+        text.content += "\n#error \"canary: this edit must be noticed\"\n";
+    AKO_TRY(BuildOutcome outcome, m_builder.from_sources(workspace::make_sources(std::move(texts)),
+                                                         lanes::Role::candidate));
+    step("canary", !outcome.built.has_value(),
+         outcome.built ? "an edit of " + m_session.contract().kernel.entry.file +
+                             " that cannot compile was not noticed"
+                       : "an edit of " + m_session.contract().kernel.entry.file + " is noticed");
+    return {};
+  }
+
+  /// The shim spins for a quarter of each call's own time.
+  static constexpr const char* k_slow_flag = "-DAKO_PLANT_SLOW_DOWN=4";
+  const Session& m_session;
+  Builder m_builder;
+  Sides m_sides;
+  std::optional<Built> m_solution;
+  std::string m_baseline;
+  std::optional<executors::Lease> m_lease;
+  int m_failed = 0;
+  CheckResult m_out;
+};
+
+} // namespace
+
+base::Expected<CheckResult> check_contract(const Session& session, CheckDepth depth) {
+  return Check(session).run(depth);
+}
+
+} // namespace ako::loop

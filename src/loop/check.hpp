@@ -1,0 +1,21 @@
+// `ako check`: can this contract judge? Asked before anything is judged by it.
+#pragma once
+
+#include "loop/session.hpp"
+#include "loop/setup.hpp"
+
+namespace ako::loop {
+
+enum class CheckDepth { build_only, whole };
+
+struct CheckResult {
+  ledger::SelfTest test;                     ///< as recorded; build_only is not recorded
+  std::optional<model::OutcomeKind> outcome; ///< task_error when it failed
+};
+
+/// Builds every side; judges each baseline; puts probes and mutants to the comparison; the baseline
+/// against itself must be a draw; the same sources without optimisation must be seen to be slower;
+/// a canary edit must be noticed. Recorded with the recipes that join the judged inputs.
+base::Expected<CheckResult> check_contract(const Session& session, CheckDepth depth);
+
+} // namespace ako::loop

@@ -1,0 +1,180 @@
+#include "loop/compare.hpp"
+
+#include "base/cpp_scan.hpp"
+#include "loop/contract_line.hpp"
+#include "loop/environment.hpp"
+#include "loop/recipes.hpp"
+#include "model/contract_toml.hpp"
+#include "workspace/snapshot.hpp"
+
+#include <fmt/format.h>
+#include <set>
+
+namespace ako::loop {
+namespace {
+
+using base::fs::path;
+
+/// Copies a file and what it includes by quotes from its own folder downwards, keeping the layout.
+base::Status copy_with_includes(const path& file, const path& into, std::set<path>& done) {
+  if (!done.insert(into).second) return {};
+  AKO_TRY(std::string text, base::read_file(file));
+  AKO_TRY_STATUS(base::write_file_atomic(into, text));
+  for (const auto& include : base::find_includes(text)) {
+    std::error_code ignored;
+    const path below = file.parent_path() / include.name;
+    if (!include.quoted || !base::fs::exists(below, ignored)) continue;
+    const path name(include.name);
+    if (name.is_absolute() || include.name.find("..") != std::string::npos)
+      return base::fail(base::ErrorKind::invalid, "an include leads out of the file's folder",
+                        {.where = fmt::format("{}:{}", file.string(), include.line),
+                         .found = include.name,
+                         .allowed = "quoted includes below the file's own folder",
+                         .next = "make a task of it: ako new --from REPO:path::symbol"});
+    AKO_TRY_STATUS(copy_with_includes(below, into.parent_path() / name, done));
+  }
+  return {};
+}
+
+/// What the user could type as a contract line, from the function that both files define.
+std::string suggest_line(const path& old_file) {
+  auto text = base::read_file(old_file);
+  if (!text) return {};
+  for (const auto& function : base::find_functions(*text)) {
+    if (function.is_static || function.is_template || function.parameters.empty()) continue;
+    std::string out = function.qualified + "(";
+    for (std::size_t i = 0; i < function.parameters.size(); ++i) {
+      const auto& parameter = function.parameters[i];
+      if (i) out += ", ";
+      using Kind = base::Parameter::Kind;
+      if (parameter.kind == Kind::pointer)
+        out += fmt::format("{}: {}DTYPE[...]", parameter.name, parameter.is_const ? "" : "out ");
+      else if (parameter.kind == Kind::floating)
+        out += fmt::format("{}: float32=...", parameter.name);
+      else out += parameter.name;
+    }
+    return out + ") @ M=...";
+  }
+  return {};
+}
+
+struct Prepared {
+  std::optional<base::TemporaryDir> folder; ///< keeps the stand-in task alive
+  std::optional<workspace::Workdir> workdir;
+  model::Contract contract;
+  std::string judged_by;
+};
+
+/// A task in a temporary folder: old/ and new/ with the two files, judge/ with the reference.
+base::Expected<Prepared> prepare(const CompareRequest& request) {
+  AKO_TRY(base::TemporaryDir folder, base::TemporaryDir::make("ako-compare"));
+  const path root = folder.path();
+  std::set<path> done;
+  LineFiles files;
+  files.baseline_file = "old/" + request.old_file.filename().string();
+  files.entry_file = "solution/" + request.new_file.filename().string();
+  AKO_TRY_STATUS(copy_with_includes(request.old_file, root / files.baseline_file, done));
+  AKO_TRY_STATUS(copy_with_includes(request.new_file, root / files.entry_file, done));
+  Prepared out;
+  if (request.reference) {
+    files.reference_file = "judge/" + request.reference->filename().string();
+    files.precision = request.precision;
+    AKO_TRY_STATUS(copy_with_includes(*request.reference, root / files.reference_file, done));
+    out.judged_by = request.reference->filename().string();
+  } else {
+    files.reference_file = files.baseline_file;
+    out.judged_by = "the old file, in its own precision";
+  }
+  if (!request.contract_line) {
+    std::string line = suggest_line(request.old_file);
+    return base::fail(
+        base::ErrorKind::usage, "two files alone do not say what they are called with",
+        {.where = "ako compare",
+         .found = "no contract line, no --task, no task.toml at or above here",
+         .allowed = "--contract \"name(x: bfloat16[M,H], y: out bfloat16[M,H], M, H) "
+                    "@ M=512 H=4096\"",
+         .next = line.empty() ? "ako compare --help" : "fill in: --contract \"" + line + "\""});
+  }
+  AKO_TRY(std::string toml, expand_contract_line(*request.contract_line, files));
+  AKO_TRY_STATUS(base::write_file_atomic(root / "task.toml", toml));
+  AKO_TRY(workspace::Workdir workdir, workspace::Workdir::at(root));
+  AKO_TRY(out.contract, model::load_contract(root));
+  out.workdir.emplace(std::move(workdir));
+  out.folder.emplace(std::move(folder));
+  return out;
+}
+
+/// Inside a task: its contract, with the two files as incumbent and candidate.
+base::Expected<Prepared> prepare_in_task(const CompareRequest& request,
+                                         const workspace::Workdir& task) {
+  AKO_TRY(base::TemporaryDir folder, base::TemporaryDir::make("ako-compare"));
+  AKO_TRY(model::Contract contract, model::load_contract(task.task()));
+  std::error_code error;
+  for (const char* part : {"task.toml", "input", "solution", "include"})
+    if (base::fs::exists(task.task() / part, error))
+      base::fs::copy(task.task() / part, folder.path() / part, base::fs::copy_options::recursive,
+                     error);
+  if (error)
+    return base::fail(
+        base::ErrorKind::io, "could not copy the task",
+        {.where = task.task().string(), .found = error.message(), .allowed = {}, .next = {}});
+  std::set<path> done;
+  AKO_TRY_STATUS(
+      copy_with_includes(request.new_file, folder.path() / contract.kernel.entry.file, done));
+  const std::string old_file = "old/" + request.old_file.filename().string();
+  AKO_TRY_STATUS(copy_with_includes(request.old_file, folder.path() / old_file, done));
+  contract.baselines = {model::BaselineSpec{}};
+  contract.baselines[0].name = "old";
+  contract.baselines[0].lane = contract.kernel.lane;
+  contract.baselines[0].entry = {old_file, contract.kernel.entry.symbol};
+  contract.baselines[0].flags = contract.kernel.flags;
+  Prepared out;
+  out.contract = std::move(contract);
+  out.judged_by = out.contract.reference.entry.file;
+  AKO_TRY(workspace::Workdir workdir, workspace::Workdir::at(folder.path()));
+  out.workdir.emplace(std::move(workdir));
+  out.folder.emplace(std::move(folder));
+  return out;
+}
+
+} // namespace
+
+base::Expected<CompareResult> compare_files(const CompareRequest& request) {
+  std::optional<workspace::Workdir> task;
+  if (!request.contract_line)
+    if (auto found = workspace::Workdir::find(request.dir)) task.emplace(std::move(*found));
+  AKO_TRY(Prepared prepared, task ? prepare_in_task(request, *task) : prepare(request));
+  const model::Contract& contract = prepared.contract;
+  AKO_TRY(std::vector<model::ResolvedShape> shapes, model::resolve_all(contract));
+  Builder builder(*prepared.workdir, contract);
+  CompareResult out;
+  out.judged_by = prepared.judged_by;
+  Sides sides;
+  AKO_TRY(sides.incumbent, must_build(builder.baseline("old")));
+  AKO_TRY(BuildOutcome candidate, builder.candidate());
+  if (!candidate.built) {
+    out.report.verdict.outcome = candidate.result.outcome;
+    if (candidate.result.error) out.report.verdict.outcome.reason = candidate.result.error->text();
+    return out;
+  }
+  sides.candidate = std::move(*candidate.built);
+  AKO_TRY(Built reference, must_build(builder.reference()));
+  sides.reference = std::move(reference);
+  sides.against = request.old_file.filename().string();
+  out.build_seconds = sides.candidate.artifact.build_seconds;
+  out.identical = sides.candidate.artifact.library_hash == sides.incumbent.artifact.library_hash;
+  AKO_TRY(executors::Lease lease, take_lease());
+  auto setup =
+      set_up(*prepared.workdir, contract, shapes, sides, {inputs::Recipe::plain}, Scope::whole);
+  AKO_TRY(out.report, evaluation::evaluate(setup.request, setup.make_stage));
+  out.compare.old_name = request.old_file.filename().string();
+  out.compare.new_name = request.new_file.filename().string();
+  out.compare.old_snapshot = sides.incumbent.sources.snapshot.hash;
+  out.compare.new_snapshot = sides.candidate.sources.snapshot.hash;
+  out.compare.judged = true;
+  out.compare.verdict = out.report.verdict;
+  out.compare.how = how_taken(out.report, host_facts().cpu);
+  return out;
+}
+
+} // namespace ako::loop

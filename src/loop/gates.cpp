@@ -1,0 +1,79 @@
+#include "loop/gates.hpp"
+
+namespace ako::loop {
+
+const char* to_string(Gate gate) {
+  switch (gate) {
+#define AKO_X(name, text)                                                                          \
+  case Gate::name: return text;
+    AKO_GATES(AKO_X)
+#undef AKO_X
+  }
+  return "";
+}
+
+namespace {
+
+std::optional<ClosedGate> contract_gate(const Facts& facts) {
+  if (!facts.standing.self_test_event)
+    return ClosedGate{Gate::contract_proven, "nothing shows yet that this contract can judge",
+                      "ako check"};
+  if (facts.self_test_contract != facts.contract)
+    return ClosedGate{Gate::contract_proven, "task.toml changed since it was checked", "ako check"};
+  if (!facts.self_test_passed)
+    return ClosedGate{Gate::contract_proven, "the last `ako check` of this contract failed",
+                      "ako check"};
+  return std::nullopt;
+}
+
+std::optional<ClosedGate> baseline_gate(const Facts& facts) {
+  if (facts.baseline_contract.empty())
+    return ClosedGate{Gate::baseline, "no baseline is on record", "ako baseline"};
+  if (facts.baseline_contract != facts.contract)
+    return ClosedGate{Gate::baseline, "task.toml changed since the baseline was measured",
+                      "ako baseline"};
+  if (facts.baseline_environment != facts.environment)
+    return ClosedGate{Gate::baseline, "the baseline was measured on another machine or system",
+                      "ako baseline"};
+  return std::nullopt;
+}
+
+} // namespace
+
+std::vector<ClosedGate> closed_gates(Claim claim, const Facts& facts) {
+  std::vector<ClosedGate> out;
+  auto add = [&](std::optional<ClosedGate> gate) {
+    if (gate) out.push_back(std::move(*gate));
+  };
+  if (!facts.harness_trouble.empty())
+    add(ClosedGate{Gate::clean_harness, facts.harness_trouble, "ako preflight"});
+  add(contract_gate(facts));
+  if (claim == Claim::baseline) return out;
+  add(baseline_gate(facts));
+  if (claim == Claim::iteration) {
+    if (facts.standing.stall_event && !facts.direction_given)
+      add(ClosedGate{Gate::direction,
+                     "the last iterations were correct and not better: a new direction is due",
+                     "ako try --direction \"...\""});
+    return out;
+  }
+  if (facts.standing.incumbent && !facts.standing.second_opinion_event)
+    add(ClosedGate{Gate::second_opinion, "the incumbent has no second opinion on record",
+                   "ako try --hypothesis \"...\""});
+  return out;
+}
+
+base::Status pass(const std::vector<ClosedGate>& closed, const std::optional<std::string>& waived) {
+  if (closed.empty() || waived) return {};
+  std::string all;
+  for (const auto& gate : closed)
+    all += (all.empty() ? "" : ", ") + std::string(to_string(gate.gate));
+  return base::fail(base::ErrorKind::refused, closed.front().missing,
+                    {.where = "gate " + std::string(to_string(closed.front().gate)),
+                     .found = "closed: " + all,
+                     .allowed = "looking is always free (compare, bench, status, log); going on "
+                                "needs it on record or --waive \"why\"",
+                     .next = closed.front().command});
+}
+
+} // namespace ako::loop

@@ -1,0 +1,56 @@
+// What must be on record before a claim. Pure: facts in, closed gates out.
+#pragma once
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "ledger/queries.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ako::loop {
+
+// clang-format off
+//      enumerator         spelling
+#define AKO_GATES(X)                                                                               \
+  X(contract_proven,   "contract-proven")   /* ako check passed for this very contract          */ \
+  X(baseline,          "baseline")          /* measured for this contract on this machine        */ \
+  X(direction,         "direction")         /* after a stall: a direction or another lane        */ \
+  X(clean_harness,     "clean-harness")     /* inside an AKO4ALL checkout: clean and at upstream */ \
+  X(second_opinion,    "second-opinion")    /* the incumbent was confirmed by fresh processes    */
+// clang-format on
+
+enum class Gate {
+#define AKO_X(name, text) name,
+  AKO_GATES(AKO_X)
+#undef AKO_X
+};
+const char* to_string(Gate gate);
+
+/// What becomes a claim.
+enum class Claim { baseline, iteration, port, report };
+
+struct Facts {
+  ledger::Standing standing;
+  base::Hash contract;                                ///< of task.toml as it is now
+  base::Hash environment;                             ///< identity of this machine as it is now
+  bool self_test_passed = false;                      ///< the last one on record
+  base::Hash self_test_contract;                      ///< it was about
+  base::Hash baseline_contract, baseline_environment; ///< of the last baseline; empty = none
+  bool direction_given = false;                       ///< with this very step
+  std::string harness_trouble; ///< why the AKO4ALL checkout is not clean; empty = clean or none
+};
+
+struct ClosedGate {
+  Gate gate = Gate::contract_proven;
+  std::string missing; ///< one sentence
+  std::string command; ///< the one that supplies it
+};
+
+std::vector<ClosedGate> closed_gates(Claim claim, const Facts& facts);
+
+/// Nothing, or kind refused for the first closed gate that is not waived; `waived` holds why.
+base::Status pass(const std::vector<ClosedGate>& closed, const std::optional<std::string>& waived);
+
+} // namespace ako::loop

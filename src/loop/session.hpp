@@ -1,0 +1,54 @@
+// An open task: where it lies, what it promises, what is on record about it.
+#pragma once
+
+#include "ledger/queries.hpp"
+#include "ledger/writer.hpp"
+#include "loop/gates.hpp"
+#include "model/contract.hpp"
+#include "model/resolved.hpp"
+#include "workspace/workdir.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ako::loop {
+
+/// How much of a task a command needs.
+enum class Need {
+  record,   ///< the ledger alone; the contract may be broken
+  contract, ///< the contract too
+};
+
+class Session {
+public:
+  /// Opens the task at or above `dir`.
+  static base::Expected<Session> open(const base::fs::path& dir, Need need);
+
+  const workspace::Workdir& workdir() const { return m_workdir; }
+  const model::Contract& contract() const { return m_contract; }
+  std::vector<model::ResolvedShape> shapes() const { return m_shapes; }
+
+  /// For reading: kind refused when nothing is on record yet.
+  base::Expected<ledger::Reader> reader() const;
+  /// For appending; made when missing.
+  base::Expected<ledger::Writer> writer() const;
+  /// One command changes the task's files at a time; kind refused names the other process.
+  base::Expected<base::FileLock> lock() const;
+
+  /// Standing of the record; an empty one when there is none yet.
+  base::Expected<ledger::Standing> standing() const;
+  base::Expected<Facts> facts() const;
+
+  /// Appends contract and environment where the last ones on record differ.
+  base::Status note_surroundings(ledger::Writer& writer, const std::string& compiler) const;
+
+private:
+  explicit Session(workspace::Workdir workdir) : m_workdir(std::move(workdir)) {}
+  workspace::Workdir m_workdir;
+  model::Contract m_contract;
+  std::vector<model::ResolvedShape> m_shapes;
+};
+
+} // namespace ako::loop

@@ -1,0 +1,131 @@
+#include "loop/setup.hpp"
+
+#include "evaluation/blocks.hpp"
+
+#include "base/log.hpp"
+#include "loop/calibration.hpp"
+#include "loop/environment.hpp"
+#include "loop/interrupt.hpp"
+#include "stats/summary.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace ako::loop {
+namespace {
+
+/// Edge and hidden shapes above this are left to the contract's own shapes.
+constexpr std::int64_t k_edge_bytes = 32ll << 20;
+constexpr int k_hidden_shapes = 3;
+
+std::vector<model::ResolvedShape> resolve_cases(const model::Contract& contract,
+                                                const std::vector<model::ShapeCase>& cases) {
+  std::vector<model::ResolvedShape> out;
+  for (const auto& one : cases)
+    if (auto shape = model::resolve(contract, one)) out.push_back(std::move(*shape));
+  return out;
+}
+
+} // namespace
+
+Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& contract,
+                  const std::vector<model::ResolvedShape>& shapes, const Sides& sides,
+                  const std::vector<inputs::Recipe>& recipes, Scope scope) {
+  Evaluation out;
+  evaluation::Request& request = out.request;
+  request.contract = &contract;
+  request.shapes = shapes;
+  if (scope == Scope::whole) {
+    request.edges = resolve_cases(contract, model::edge_shapes(contract, k_edge_bytes));
+    request.hidden = resolve_cases(contract, model::hidden_shapes(contract, evaluation::draw_seed(),
+                                                                  k_hidden_shapes, k_edge_bytes));
+  }
+  request.recipes = recipes;
+  request.candidate_hash = sides.candidate.artifact.library_hash;
+  request.incumbent_hash = sides.incumbent.artifact.library_hash;
+  if (sides.reference) request.reference_hash = sides.reference->artifact.library_hash;
+  request.judged = sides.reference.has_value();
+  request.against = sides.against;
+  request.second_opinion = contract.accept.second_opinion;
+  request.ceilings = calibrated_ceilings();
+  request.stop = [] { return interrupted(); };
+  request.progress = [](const std::string& phase, double fraction) {
+    base::progress(fraction, phase);
+  };
+  evaluation::ChildStageOptions options;
+  options.contract = &contract;
+  options.task_dir = workdir.task();
+  options.candidate = sides.candidate.spec;
+  options.incumbent = sides.incumbent.spec;
+  if (sides.reference) options.reference = sides.reference->spec;
+  options.cores = measuring_cores(contract.limits.threads);
+  out.make_stage = evaluation::child_stage_factory(std::move(options));
+  return out;
+}
+
+std::string shape_text(const model::ResolvedShape& shape) {
+  std::string out;
+  for (const auto& [name, value] : shape.axes)
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", name, value);
+  return out;
+}
+
+std::string dtype_text(const model::ResolvedShape& shape) {
+  std::set<std::string> kinds;
+  for (const auto& tensor : shape.tensors) kinds.emplace(model::to_string(tensor.dtype));
+  if (kinds.size() == 1) return *kinds.begin();
+  std::string out;
+  for (const auto& tensor : shape.tensors)
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", tensor.name,
+                       model::to_string(tensor.dtype));
+  return out;
+}
+
+std::vector<ledger::ShapeFigure> figures(const model::Samples& samples,
+                                         const std::vector<model::ResolvedShape>& shapes,
+                                         model::Side side) {
+  std::vector<ledger::ShapeFigure> out;
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    std::vector<double> times;
+    for (const auto& row : samples.rows)
+      if (row.shape == static_cast<int>(s) && row.side == side &&
+          !(row.flags & model::sample_flag::disturbed) && row.device_ns > 0)
+        times.push_back(row.device_ns);
+    ledger::ShapeFigure figure;
+    figure.tag = shapes[s].tag;
+    figure.shape = shape_text(shapes[s]);
+    figure.dtype = dtype_text(shapes[s]);
+    figure.weight = shapes[s].weight;
+    figure.samples = static_cast<std::int64_t>(times.size());
+    if (!times.empty()) {
+      figure.p50_ns = stats::median(times);
+      figure.p95_ns = stats::quantile(times, 0.95);
+      figure.mean_ns = stats::mean(times);
+    }
+    out.push_back(std::move(figure));
+  }
+  return out;
+}
+
+ledger::HowTaken how_taken(const evaluation::Report& report, const std::string& device) {
+  ledger::HowTaken out;
+  out.clock = report.verdict.clock;
+  out.cache = report.cache_state;
+  out.statistic = report.verdict.statistic;
+  out.device = device;
+  out.iterations = report.calls;
+  return out;
+}
+
+judge::Ceilings calibrated_ceilings() {
+  auto found = load_calibration(host_facts());
+  judge::Ceilings out;
+  if (!found) return out;
+  out.memory_bytes_per_s = found->memory_bytes_per_s;
+  out.cache_bytes_per_s = found->cache_bytes_per_s;
+  out.flops_per_s = found->flops_per_s;
+  return out;
+}
+
+} // namespace ako::loop

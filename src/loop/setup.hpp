@@ -1,0 +1,41 @@
+// From built sides to an evaluation request, and from its report to figures for the record.
+#pragma once
+
+#include "evaluation/child_stage.hpp"
+#include "evaluation/evaluate.hpp"
+#include "loop/builds.hpp"
+
+namespace ako::loop {
+
+/// The sides of one evaluation. `incumbent` is what stands against the candidate.
+struct Sides {
+  Built candidate, incumbent;
+  std::optional<Built> reference;
+  std::string against; ///< label of the incumbent for reports
+};
+
+struct Evaluation {
+  evaluation::Request request;
+  evaluation::StageFactory make_stage;
+};
+
+enum class Scope { whole, contract_shapes }; ///< whole: edge and hidden shapes are judged as well
+
+Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& contract,
+                  const std::vector<model::ResolvedShape>& shapes, const Sides& sides,
+                  const std::vector<inputs::Recipe>& recipes, Scope scope);
+
+/// p50, p95 and mean per shape of one side's samples.
+std::vector<ledger::ShapeFigure> figures(const model::Samples& samples,
+                                         const std::vector<model::ResolvedShape>& shapes,
+                                         model::Side side);
+ledger::HowTaken how_taken(const evaluation::Report& report, const std::string& device);
+
+/// "M=4096 H=4096", "bfloat16" for reports.
+std::string shape_text(const model::ResolvedShape& shape);
+std::string dtype_text(const model::ResolvedShape& shape);
+
+/// The machine's ceilings for floors, where `ako calibrate` measured them; zeros otherwise.
+judge::Ceilings calibrated_ceilings();
+
+} // namespace ako::loop

@@ -1,0 +1,59 @@
+// One iteration: one hypothesis, one change, one evaluation, one decision.
+#pragma once
+
+#include "executors/lease.hpp"
+#include "loop/recipes.hpp"
+#include "loop/session.hpp"
+#include "loop/setup.hpp"
+#include "loop/state.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ako::loop {
+
+struct TryRequest {
+  std::string hypothesis, prediction, cites, direction;
+  std::optional<double> predicted_gain;
+  ledger::Explore explore = ledger::Explore::no;
+  std::optional<std::string> waive;     ///< why closed gates are passed over
+  std::optional<std::string> flag_risk; ///< keep what is correct and not better, naming the risk
+};
+
+struct TryResult {
+  std::int64_t number = 0;
+  ledger::Iteration iteration;
+  Step step;
+  bool stalled = false;             ///< this one was the third in a row
+  std::vector<std::string> lessons; ///< with stalled
+  std::optional<ledger::Stall> stall;
+  std::string commit;                           ///< empty when git would not take it: see warnings
+  std::vector<std::string> restored;            ///< files put back to the incumbent's
+  std::string kept_ref;                         ///< where a reverted candidate's sources are kept
+  std::vector<model::CompilerMessage> messages; ///< build_failed: the compiler's words
+  evaluation::Phases phases;
+  double build_seconds = 0;
+  bool build_cached = false;
+  std::vector<std::string> warnings;
+};
+
+/// Writes ITERATIONS.md and its like after an event; from a room above.
+using TextWriter = std::function<base::Status(const Session&)>;
+
+base::Expected<TryResult> try_candidate(const Session& session, const TryRequest& request,
+                                        const TextWriter& write_texts);
+
+/// The sources that count now: the last kept candidate, or the fastest baseline.
+struct Incumbent {
+  std::string label;          ///< "iteration 4", "baseline:first"
+  std::int64_t iteration = 0; ///< 0 = a baseline
+  model::Sources sources;     ///< of a kept candidate
+  std::string baseline;       ///< its name otherwise
+};
+/// Name of the baseline that counts: the fastest measured, else the first of the contract.
+base::Expected<std::string> fastest_baseline(const Session& session);
+base::Expected<Incumbent> incumbent_of(const Session& session);
+base::Expected<Built> build_incumbent(Builder& builder, const Incumbent& incumbent);
+
+} // namespace ako::loop
