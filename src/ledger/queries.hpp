@@ -5,6 +5,7 @@
 #include "base/sqlite.hpp"
 #include "ledger/events.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -46,6 +47,7 @@ struct IterationRow {
   std::optional<double> base_gain, base_low, base_high; ///< against the baseline, where measured
   base::Hash snapshot;
   std::string lane, hypothesis, direction;
+  bool operator==(const IterationRow&) const = default;
 };
 
 /// What stands now.

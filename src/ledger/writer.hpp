@@ -73,6 +73,7 @@ private:
   base::Database m_db;
   std::filesystem::path m_path;
   std::optional<std::string> m_recovery;
+  bool m_left_over = false; ///< a failed append may have left bytes in the log
 };
 
 /// Hash over the rows in order; a NaN call_ns counts as absent.
