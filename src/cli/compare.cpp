@@ -1,0 +1,59 @@
+#include "cli/command.hpp"
+#include "cli/words.hpp"
+#include "loop/compare.hpp"
+
+#include <fmt/format.h>
+
+namespace ako::cli {
+namespace {
+
+base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+  auto absolute = [&](const std::string& text) {
+    std::filesystem::path path(text);
+    return path.is_absolute() ? path : std::filesystem::current_path() / path;
+  };
+  loop::CompareRequest request;
+  request.old_file = absolute(arguments.text("old"));
+  request.new_file = absolute(arguments.text("new"));
+  request.dir = context.dir;
+  request.contract_line = arguments.maybe("contract");
+  request.precision = arguments.text("precision", "native");
+  if (auto reference = arguments.maybe("reference")) request.reference = absolute(*reference);
+  AKO_TRY(loop::CompareResult result, loop::compare_files(request));
+  const model::Verdict& verdict = result.report.verdict;
+  Reply reply;
+  reply.outcome = verdict.outcome.kind;
+  reply.fault = verdict.outcome.fault;
+  reply.text = fmt::format("{}", model::to_string(verdict.outcome.kind));
+  if (verdict.placements > 0) reply.text += "   gain " + gain_text(verdict);
+  reply.text += fmt::format("\n{}\n{}", verdict.outcome.reason, verdict_table(verdict));
+  reply.text += fmt::format("judged by {}; {}\n", result.judged_by, how_text(verdict));
+  if (result.identical)
+    reply.warnings.push_back("both files compile to the same binary: this compares it with itself");
+  reply.data = {{"verdict", model::to_json(verdict)},
+                {"judged_by", result.judged_by},
+                {"identical_binaries", result.identical},
+                {"build_seconds", result.build_seconds},
+                {"total_ns", result.report.phases.total_ns}};
+  return reply;
+}
+
+} // namespace
+
+extern const Command k_compare{
+    "compare",
+    "which of two files is faster, judged and measured",
+    "Inside a task its contract serves. Elsewhere one line says what the function is called with:\n"
+    "  name(tensor: [out|inout|static] dtype[extents], axis, scalar: dtype=value) @ axis=value ...; "
+    "...\n"
+    "Without --reference the old file judges the new one, and the reply says so.",
+    {{"old", "the file as it is"}, {"new", "the file that should be faster"}},
+    {{"contract", "LINE", "what the function is called with, and at which shapes"},
+     {"reference", "FILE", "a trusted implementation of the same function that judges both"},
+     {"precision", "TYPE", "type of the reference's floating outputs: native, float32, float64"}},
+    {"ako compare old.cpp new.cpp --contract \"scale(x: float32[N], y: out float32[N], N) @ "
+     "N=1048576\"",
+     "ako -C tasks/rmsnorm compare input/rmsnorm.cpp solution/rmsnorm.cpp"},
+    run};
+
+} // namespace ako::cli

@@ -1,0 +1,91 @@
+#include "base/fs.hpp"
+#include "cli/command.hpp"
+#include "client/keeper.hpp"
+#include "executors/runner.hpp"
+#include "lanes/registry.hpp"
+#include "loop/environment.hpp"
+#include "workspace/git.hpp"
+#include "workspace/workdir.hpp"
+
+#include <fmt/format.h>
+
+namespace ako::cli {
+namespace {
+
+struct Finding {
+  std::string what, state, detail, next;
+};
+
+void add_lane(const lanes::LaneDriver& lane, std::vector<Finding>& out) {
+  auto around = lanes::Surroundings::of_this_process(executors::local_runner(), {});
+  auto scratch = base::TemporaryDir::make("ako-doctor");
+  if (!scratch) return;
+  lanes::Probe probe = lane.probe("", around, scratch->path());
+  std::string detail = probe.summary;
+  for (const auto& line : probe.looked) detail += "\n    " + line;
+  if (!probe.works && !probe.output.empty()) detail += "\n    " + probe.output.substr(0, 400);
+  out.push_back({fmt::format("lane {}", model::to_string(lane.lane())),
+                 probe.works ? "ok" : "missing", detail, probe.next});
+}
+
+void add_children(std::vector<Finding>& out) {
+  auto program = client::find_child_program();
+  if (!program) {
+    out.push_back({"children", "broken", program.error().text(), program.error().next});
+    return;
+  }
+  client::KeeperOptions options;
+  options.evict_bytes = -1;
+  auto keeper = client::Keeper::start(options);
+  if (keeper)
+    out.push_back({"children", "ok", "keeper answers; cache " +
+                                         std::to_string(keeper->cache_bytes() >> 20) + " MiB", ""});
+  else out.push_back({"children", "broken", keeper.error().text(), keeper.error().next});
+}
+
+base::Expected<Reply> run(const Context& context, const Arguments&) {
+  std::vector<Finding> findings;
+  const loop::HostFacts host = loop::host_facts();
+  findings.push_back({"machine", "ok",
+                      fmt::format("{}, {} cores, {} MiB cache, {} GiB memory, {}", host.cpu,
+                                  host.cores, host.cache_bytes >> 20, host.memory_bytes >> 30,
+                                  host.kernel),
+                      ""});
+  findings.push_back({"frequency", host.governor == "none" ? "not readable" : "ok",
+                      host.governor == "none"
+                          ? "no cpufreq here: the clock is watched by a loop of dependent additions"
+                          : "governor " + host.governor,
+                      ""});
+  workspace::Git git(context.dir);
+  auto version = git.run({"--version"});
+  findings.push_back({"git", version ? "ok" : "missing",
+                      version ? *version : version.error().text(),
+                      version ? "" : "install git"});
+  for (const auto* lane : lanes::all_lanes()) add_lane(*lane, findings);
+  add_children(findings);
+  Reply reply;
+  base::Json rows = base::Json::array();
+  for (const auto& finding : findings) {
+    reply.text += fmt::format("{:<12} {:<13} {}\n", finding.what, finding.state, finding.detail);
+    if (!finding.next.empty()) reply.text += fmt::format("{:<12} next: {}\n", "", finding.next);
+    rows.push_back({{"what", finding.what},
+                    {"state", finding.state},
+                    {"detail", finding.detail},
+                    {"next", finding.next}});
+  }
+  reply.data["findings"] = std::move(rows);
+  return reply;
+}
+
+} // namespace
+
+extern const Command k_doctor{
+    "doctor",
+    "what this machine has, what is missing and how to get it",
+    "Looks for compilers, git and ako's own children, and tries each of them.",
+    {},
+    {},
+    {"ako doctor", "ako doctor --json"},
+    run};
+
+} // namespace ako::cli

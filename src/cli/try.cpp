@@ -1,0 +1,130 @@
+#include "cli/command.hpp"
+#include "cli/texts.hpp"
+#include "cli/words.hpp"
+#include "loop/try.hpp"
+
+#include <fmt/format.h>
+
+namespace ako::cli {
+namespace {
+
+std::string headline(const loop::TryResult& result) {
+  const auto& verdict = result.iteration.verdict;
+  std::string out = fmt::format("[iter {}] {} -> {}", result.number,
+                                model::to_string(verdict.outcome.kind),
+                                model::to_string(result.step.decision));
+  if (verdict.placements > 0)
+    out += fmt::format("   gain {} against {}", gain_text(verdict), verdict.against);
+  return out + "\n" + verdict.outcome.reason + "\n";
+}
+
+std::string tail(const loop::TryResult& result) {
+  std::string out;
+  if (!result.restored.empty())
+    out += fmt::format("solution/ holds the incumbent again; what was tried is kept as {}\n",
+                       result.kept_ref);
+  if (result.iteration.verdict.outcome.kind == model::OutcomeKind::build_failed)
+    out += "solution/ is left as it is: mend it and try again\n";
+  if (!result.commit.empty()) out += fmt::format("commit {}\n", result.commit.substr(0, 12));
+  if (result.stalled) {
+    out += "three in a row were correct and not better; the incumbent was measured again. What "
+           "the log teaches:\n";
+    for (const auto& lesson : result.lessons) out += "  " + lesson + "\n";
+    out += "next: ako try --direction \"...\" --hypothesis \"...\"\n";
+  }
+  return out;
+}
+
+base::Json phases_json(const loop::TryResult& result) {
+  const auto& phases = result.phases;
+  return {{"build_seconds", result.build_seconds}, {"build_cached", result.build_cached},
+          {"load_ns", phases.load_ns},             {"judge_ns", phases.judge_ns},
+          {"measure_ns", phases.measure_ns},       {"second_opinion_ns", phases.second_ns},
+          {"total_ns", phases.total_ns},           {"inside_ns", phases.inside_ns}};
+}
+
+base::Json json_of(const loop::TryResult& result) {
+  base::Json messages = base::Json::array();
+  for (const auto& message : result.messages)
+    messages.push_back({{"file", message.file},
+                        {"line", message.line},
+                        {"column", message.column},
+                        {"severity", message.severity},
+                        {"text", message.text},
+                        {"source_line", message.source_line}});
+  return {{"iteration", result.number},
+          {"hypothesis", result.iteration.hypothesis},
+          {"verdict", model::to_json(result.iteration.verdict)},
+          {"decision", model::to_string(result.step.decision)},
+          {"decision_reason", result.step.reason},
+          {"snapshot", result.iteration.snapshot.hash},
+          {"commit", result.commit},
+          {"kept_ref", result.kept_ref},
+          {"restored", result.restored},
+          {"stalled", result.stalled},
+          {"lessons", result.lessons},
+          {"compiler_messages", std::move(messages)},
+          {"timing", phases_json(result)}};
+}
+
+base::Expected<loop::TryRequest> request_of(const Arguments& arguments) {
+  loop::TryRequest out;
+  out.hypothesis = arguments.text("hypothesis");
+  out.prediction = arguments.text("prediction");
+  out.cites = arguments.text("cites");
+  out.direction = arguments.text("direction");
+  if (arguments.has("predict-gain")) {
+    AKO_TRY(double percent, arguments.number("predict-gain", 0));
+    out.predicted_gain = percent / 100;
+  }
+  out.explore = arguments.has("explore") ? ledger::Explore::yes : ledger::Explore::no;
+  out.waive = arguments.maybe("waive");
+  out.flag_risk = arguments.maybe("flag");
+  return out;
+}
+
+base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+  AKO_TRY(loop::TryRequest request, request_of(arguments));
+  AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
+  AKO_TRY(loop::TryResult result, loop::try_candidate(session, request, write_texts));
+  Reply reply;
+  reply.outcome = result.iteration.verdict.outcome.kind;
+  reply.fault = result.iteration.verdict.outcome.fault;
+  reply.text = headline(result);
+  if (!result.iteration.artifact) reply.text += messages_text(result.messages, 5);
+  if (result.iteration.verdict.placements > 0)
+    reply.text += verdict_table(result.iteration.verdict) + how_text(result.iteration.verdict) +
+                  "\n";
+  if (!result.iteration.verdict.more_needed.empty() &&
+      result.iteration.verdict.outcome.kind == model::OutcomeKind::undecided)
+    reply.text += "to decide: " + result.iteration.verdict.more_needed + "\n";
+  reply.text += tail(result);
+  reply.data = json_of(result);
+  reply.warnings = result.warnings;
+  return reply;
+}
+
+} // namespace
+
+extern const Command k_try{
+    "try",
+    "one iteration: judge, measure, decide and record what stands in solution/",
+    "One hypothesis, one change. Correct first, then fast; a win needs a second opinion. Improved is\n"
+    "kept; what is correct and not better is reverted (its sources stay under refs/ako/). Exit: 0\n"
+    "improved, 10 correct and not improved, 11 incorrect, 12 suspect, 13 build, launch, crash, "
+    "timeout.",
+    {},
+    {{"hypothesis", "TEXT", "what was changed and why it should be faster (required)"},
+     {"prediction", "TEXT", "what the measurement should show if the hypothesis is right"},
+     {"predict-gain", "PERCENT", "the same as a number, compared afterwards"},
+     {"cites", "ID", "the guide or finding behind it"},
+     {"direction", "TEXT", "a new direction: opens the gate after a stall"},
+     {"explore", "", "does not count towards a stall", Arity::flag},
+     {"flag", "RISK", "keep it although it is not shown to be better, naming the risk"},
+     {"waive", "WHY", "go on through a closed gate; stays visible in every report"}},
+    {"ako try --hypothesis \"eight sums in flight hide the latency of the additions\"",
+     "ako try --hypothesis \"vectors of eight\" --predict-gain 40",
+     "ako try --direction \"less traffic instead of more arithmetic\" --hypothesis \"fuse the cast\""},
+    run};
+
+} // namespace ako::cli

@@ -1,0 +1,24 @@
+// Figures as people read them.
+#pragma once
+
+#include "ledger/events.hpp"
+#include "model/verdict.hpp"
+
+#include <string>
+#include <vector>
+
+namespace ako::cli {
+
+std::string ns_text(double ns);              ///< "812 ns", "18.2 us", "3.41 ms"
+std::string percent_text(double share);      ///< "+12.3 %"
+std::string gain_text(const model::Verdict&); ///< "+12.3 % [11.0, 13.5]"
+/// Per shape: tag, weight, old, new, gain with interval; fixed columns.
+std::string verdict_table(const model::Verdict& verdict);
+std::string figure_table(const std::vector<ledger::ShapeFigure>& shapes);
+/// "host clock, cold-clean, sequential paired test ...": stands under every table.
+std::string how_text(const model::Verdict& verdict);
+/// The compiler's first complaints with the source lines they point at.
+std::string messages_text(const std::vector<model::CompilerMessage>& messages, std::size_t most);
+base::Json figures_json(const std::vector<ledger::ShapeFigure>& shapes);
+
+} // namespace ako::cli
