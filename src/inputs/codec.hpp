@@ -29,7 +29,8 @@ const DtypeNumbers& numbers_of(model::Dtype dtype);
 
 /// 64-bit integers beyond 2^53 are rounded to the nearest double; compare those by code.
 double decode(model::Dtype dtype, std::uint64_t code);
-/// Round to nearest, ties to even, straight from double (no double rounding). -0.0 keeps its sign
+/// Round to nearest, ties to even, straight from double (no double rounding; ties of
+/// float8_e8m0fnu go up, as in ml_dtypes). -0.0 keeps its sign
 /// where the type has one; float8_e8m0fnu turns negative values, zero included, into NaN when
 /// `ieee` and the smallest power when `saturate`. Booleans: anything but 0 is 1.
 std::uint64_t encode(model::Dtype dtype, double value, Overflow overflow = Overflow::ieee);
