@@ -1,0 +1,288 @@
+#include "judge/guards.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace ako::judge {
+namespace {
+
+using model::Evidence;
+
+enum class Weight { decisive, weak };
+
+Evidence make(std::string guard, std::string text, const Place& place, base::Json data,
+              Weight weight = Weight::decisive) {
+  data["place"] = to_json(place);
+  return {std::move(guard), std::move(text), std::move(data), weight == Weight::decisive};
+}
+
+std::string where(const Place& place) {
+  std::string out = fmt::format("shape {}", place.shape);
+  if (!place.tensor.empty()) out = fmt::format("\"{}\" at {}", place.tensor, out);
+  if (place.set >= 0) out += fmt::format(", set {}", place.set);
+  return out;
+}
+
+/// Two reports may differ by scheduling: this much of a command's wall time is never explained.
+constexpr double k_wall_slack_ns = 2e5;
+/// A block that claims less than this share of what its processor time and wall time leave is odd.
+constexpr double k_claim_share = 0.5;
+constexpr double k_floor_slack = 1e-3;
+
+} // namespace
+
+base::Json to_json(const Place& place) {
+  return {{"shape", place.shape},
+          {"tensor", place.tensor},
+          {"seed", fmt::format("0x{:016x}", place.seed)},
+          {"placement", place.placement},
+          {"set", place.set},
+          {"call", place.call},
+          {"phase", place.phase}};
+}
+
+Found unwritten(const Place& place, const inputs::PoisonFound& found, Proof proof) {
+  if (found.count == 0) return std::nullopt;
+  return make("unwritten_elements",
+              fmt::format("{} elements of {} were not written, the first at index {}", found.count,
+                          where(place), found.first),
+              place,
+              {{"count", found.count},
+               {"first", found.first},
+               {"last", found.last},
+               {"proof", proof == Proof::one_run ? "one run" : "two sentinels"}});
+}
+
+Found gap_damage(const Place& place, const inputs::PoisonFound& found) {
+  if (found.gap_damage == 0) return std::nullopt;
+  return make("gap_damage",
+              fmt::format("{} elements between the strides of {} were written", found.gap_damage,
+                          where(place)),
+              place, {{"count", found.gap_damage}});
+}
+
+Found red_zone(const Place& place, const inputs::RedZoneDamage& damage, Side side) {
+  if (damage.bytes == 0) return std::nullopt;
+  const char* word = side == Side::before ? "before" : "after";
+  return make(
+      "red_zone", fmt::format("{} bytes {} {} were overwritten", damage.bytes, word, where(place)),
+      place,
+      {{"bytes", damage.bytes}, {"side", word}, {"first", damage.first}, {"last", damage.last}});
+}
+
+Found changed_input(const Place& place, std::uint64_t before, std::uint64_t after) {
+  if (before == after) return std::nullopt;
+  return make(
+      "changed_input", fmt::format("input {} was modified", where(place)), place,
+      {{"before", fmt::format("0x{:016x}", before)}, {"after", fmt::format("0x{:016x}", after)}});
+}
+
+Found compared(const Place& place, const CompareResult& result, const model::ResolvedTensor& tensor,
+               const model::ResolvedShape& shape) {
+  if (result.pass) return std::nullopt;
+  Evidence out = evidence_of(result, tensor, shape);
+  out.data["place"] = to_json(place);
+  if (result.reference_at_fault) out.guard = "reference";
+  return out;
+}
+
+std::vector<Evidence> stray_work(const Place& place, const WorkerState& state) {
+  std::vector<Evidence> out;
+  const int spare = state.threads_after - state.threads_before;
+  if (spare > state.openmp_threads)
+    out.push_back(make(
+        "stray_threads",
+        fmt::format("{} threads came to be during timed calls at {}", spare, where(place)), place,
+        {{"before", state.threads_before},
+         {"after", state.threads_after},
+         {"openmp", state.openmp_threads}},
+        Weight::weak));
+  if (state.children_after > state.children_before)
+    out.push_back(make("stray_processes",
+                       fmt::format("{} processes were left running at {}",
+                                   state.children_after - state.children_before, where(place)),
+                       place,
+                       {{"before", state.children_before}, {"after", state.children_after}}));
+  if (state.output_changed_when_idle)
+    out.push_back(
+        make("late_writes",
+             fmt::format("outputs at {} changed after the call had returned", where(place)), place,
+             base::Json::object()));
+  if (state.idle_window_ns > 0 && state.idle_cpu_ns > 0.2 * state.idle_window_ns)
+    out.push_back(
+        make("idle_work",
+             fmt::format("{:.1f} ms of processor time were used in {:.1f} ms with nothing "
+                         "to do",
+                         state.idle_cpu_ns / 1e6, state.idle_window_ns / 1e6),
+             place, {{"idle_cpu_ns", state.idle_cpu_ns}, {"window_ns", state.idle_window_ns}},
+             Weight::weak));
+  return out;
+}
+
+std::vector<Evidence> time_claims(const Place& place, const BlockTimes& times) {
+  std::vector<Evidence> out;
+  base::Json data = {{"reported_ns", base::number_or_null(times.reported_ns)},
+                     {"wall_ns", base::number_or_null(times.wall_ns)},
+                     {"overhead_ns", base::number_or_null(times.overhead_ns)},
+                     {"cpu_ns", base::number_or_null(times.cpu_ns)},
+                     {"calls_claimed", times.calls_claimed},
+                     {"calls_ordered", times.calls_ordered}};
+  if (times.calls_claimed != times.calls_ordered)
+    out.push_back(make("skipped_calls",
+                       fmt::format("{} calls were ordered at {}, {} are claimed",
+                                   times.calls_ordered, where(place), times.calls_claimed),
+                       place, data));
+  if (!std::isfinite(times.reported_ns) || times.reported_ns <= 0)
+    out.push_back(
+        make("time_claim",
+             fmt::format("a time of {} ns is claimed at {}", times.reported_ns, where(place)),
+             place, data));
+  else if (times.wall_ns > 0 && times.reported_ns > times.wall_ns)
+    out.push_back(make("time_claim",
+                       fmt::format("{:.0f} ns are claimed at {}, more than the {:.0f} ns that the "
+                                   "whole command took",
+                                   times.reported_ns, where(place), times.wall_ns),
+                       place, data, Weight::weak));
+  // Processor time that neither the calls nor what surrounds them explain: work that was not timed.
+  const double unexplained = times.cpu_ns - times.overhead_ns - times.reported_ns;
+  if (times.cpu_ns > 0 && times.reported_ns > 0 && unexplained > k_wall_slack_ns * 50 &&
+      times.reported_ns < k_claim_share * (times.cpu_ns - times.overhead_ns))
+    out.push_back(make("unexplained_cpu_time",
+                       fmt::format("{:.2f} ms of processor time at {} lie outside the timed calls",
+                                   unexplained / 1e6, where(place)),
+                       place, data, Weight::weak));
+  if (times.second_clock_ns > 0 && times.reported_ns > 0 &&
+      times.reported_ns < k_claim_share * times.second_clock_ns)
+    out.push_back(make("second_clock",
+                       fmt::format("{:.0f} ns are claimed at {}, a clock outside says {:.0f} ns",
+                                   times.reported_ns, where(place), times.second_clock_ns),
+                       place, data));
+  return out;
+}
+
+double floor_ns(const Work& work, const Ceilings& ceilings) {
+  double seconds = 0;
+  if (ceilings.memory_bytes_per_s > 0)
+    seconds = std::max(seconds, work.cold_bytes / ceilings.memory_bytes_per_s);
+  if (ceilings.cache_bytes_per_s > 0)
+    seconds = std::max(seconds, work.all_bytes / ceilings.cache_bytes_per_s);
+  if (ceilings.flops_per_s > 0) seconds = std::max(seconds, work.flops / ceilings.flops_per_s);
+  return std::isfinite(seconds) ? seconds * 1e9 : 0;
+}
+
+Found below_floor(const Place& place, double measured_ns, double floor, Measured whose) {
+  if (floor <= 0 || !(measured_ns < floor * (1 - k_floor_slack))) return std::nullopt;
+  const bool baseline = whose == Measured::baseline;
+  return make(
+      baseline ? "contract_floor" : "below_floor",
+      fmt::format("{:.0f} ns at {} are less than the {:.0f} ns that the declared work takes "
+                  "at this machine's ceilings{}",
+                  measured_ns, where(place), floor,
+                  baseline ? ": [cost] declares more work than there is" : ""),
+      place, {{"measured_ns", measured_ns}, {"floor_ns", floor}});
+}
+
+Found replay(const Place& place, double fresh_ns, double repeated_ns, double noise) {
+  if (!(fresh_ns > 0) || !(repeated_ns > 0)) return std::nullopt;
+  const double ratio = fresh_ns / repeated_ns;
+  if (ratio < 1.5 || ratio < 1 + 6 * noise) return std::nullopt;
+  return make("replay",
+              fmt::format("content never seen takes {:.2f} times as long as content seen before at "
+                          "{}",
+                          ratio, where(place)),
+              place, {{"fresh_ns", fresh_ns}, {"repeated_ns", repeated_ns}, {"noise", noise}},
+              Weight::weak);
+}
+
+Found wrong_later(const Place& place, const CompareResult& result, std::int64_t calls_before) {
+  if (result.pass) return std::nullopt;
+  return make("wrong_later",
+              fmt::format("right at first, wrong after {} calls at {}: {}", calls_before,
+                          where(place), result.reason),
+              place, {{"calls_before", calls_before}, {"compare", to_json(result)}});
+}
+
+std::vector<Evidence> load_claims(const Place& place, const LoadedState& state) {
+  std::vector<Evidence> out;
+  if (!state.expected_hash.empty() && state.expected_hash != state.loaded_hash)
+    out.push_back(make("loaded_hash", "the library that was loaded is not the one that was built",
+                       place, {{"expected", state.expected_hash}, {"loaded", state.loaded_hash}}));
+  std::vector<std::string> strange;
+  for (const auto& library : state.new_libraries) {
+    const std::string name = library.substr(library.rfind('/') + 1);
+    const bool known =
+        std::any_of(state.allowed_libraries.begin(), state.allowed_libraries.end(),
+                    [&](const std::string& prefix) { return name.rfind(prefix, 0) == 0; });
+    if (!known) strange.push_back(name);
+  }
+  if (!strange.empty())
+    out.push_back(make(
+        "library_call",
+        fmt::format("libraries came along with the candidate: {}", fmt::join(strange, ", ")), place,
+        {{"libraries", strange}}, state.library_calls_forbidden ? Weight::decisive : Weight::weak));
+  if (!state.patched_symbols.empty())
+    out.push_back(make(
+        "patched_symbols",
+        fmt::format("the candidate defines {} of its own", fmt::join(state.patched_symbols, ", ")),
+        place, {{"symbols", state.patched_symbols}}, Weight::weak));
+  if (!state.forged_frame.empty())
+    out.push_back(make("forged_frame",
+                       "the private channel was tampered with: " + state.forged_frame, place,
+                       {{"frame", state.forged_frame}}));
+  return out;
+}
+
+namespace {
+
+struct Rule {
+  model::OutcomeKind kind;
+  std::vector<std::string_view> guards;
+};
+
+/// In the order in which they decide.
+const std::vector<Rule>& rules() {
+  using K = model::OutcomeKind;
+  static const std::vector<Rule> all = {
+      {K::stale, {"loaded_hash"}},
+      {K::task_error, {"reference", "contract_floor"}},
+      {K::incorrect,
+       {"unwritten_elements", "gap_damage", "red_zone", "changed_input", "compare", "wrong_later",
+        "stability", "precision", "late_writes"}},
+      {K::suspect,
+       {"forged_frame", "library_call", "skipped_calls", "second_clock", "stray_processes",
+        "stray_threads", "idle_work", "unexplained_cpu_time", "replay", "patched_symbols",
+        "process_state", "time_claim"}},
+      {K::invalid_measurement, {"below_floor"}}};
+  return all;
+}
+
+} // namespace
+
+std::optional<model::Outcome> decide(const std::vector<Evidence>& evidence) {
+  for (const Rule& rule : rules())
+    for (const Evidence& each : evidence) {
+      if (!each.decisive ||
+          std::find(rule.guards.begin(), rule.guards.end(), each.guard) == rule.guards.end())
+        continue;
+      return model::Outcome{rule.kind, model::default_fault(rule.kind), each.text, evidence};
+    }
+  for (const Evidence& each : evidence)
+    if (each.decisive)
+      return model::Outcome{model::OutcomeKind::suspect, model::Fault::candidate, each.text,
+                            evidence};
+  return std::nullopt;
+}
+
+int scrutiny(const std::vector<Evidence>& evidence) {
+  int out = 0;
+  for (const Evidence& each : evidence) {
+    if (each.guard == "replay" || each.guard == "patched_symbols" || each.guard == "time_claim" ||
+        each.guard == "unexplained_cpu_time")
+      return 2;
+    if (!each.decisive) out = 1;
+  }
+  return out;
+}
+
+} // namespace ako::judge

@@ -1,0 +1,66 @@
+#include "judge/precision.hpp"
+
+#include "inputs/codec.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace ako::judge {
+
+const char* to_string(PrecisionClass value) {
+  switch (value) {
+  case PrecisionClass::same: return "same";
+  case PrecisionClass::better: return "better";
+  case PrecisionClass::lower: return "lower";
+  case PrecisionClass::unknown: return "unknown";
+  }
+  return "unknown";
+}
+
+Precision classify_precision(const CompareResult& candidate, const CompareResult& baseline,
+                             model::Dtype output, model::Dtype expected) {
+  Precision out;
+  out.candidate_error = candidate.error_rms;
+  out.baseline_error = baseline.error_rms;
+  const auto& narrow = inputs::numbers_of(output);
+  const auto& wide = inputs::numbers_of(expected);
+  out.floor = narrow.unit_roundoff / std::sqrt(12.0);
+  if (wide.significand_bits <= narrow.significand_bits) {
+    out.reason = "the reference is no more precise than the output";
+    return out;
+  }
+  if (!std::isfinite(out.candidate_error) || !std::isfinite(out.baseline_error)) {
+    out.reason = "an error is not finite";
+    return out;
+  }
+  out.ratio = std::max(out.candidate_error, out.floor) / std::max(out.baseline_error, out.floor);
+  out.kind = out.ratio > 2     ? PrecisionClass::lower
+             : out.ratio < 0.5 ? PrecisionClass::better
+                               : PrecisionClass::same;
+  out.reason = fmt::format("error {:.3g} against {:.3g} of what it replaces: {:.2f} times",
+                           out.candidate_error, out.baseline_error, out.ratio);
+  return out;
+}
+
+std::vector<model::Evidence> precision_evidence(const Precision& precision,
+                                                model::PrecisionRule rule,
+                                                const std::optional<double>& ratio_limit,
+                                                const std::string& where) {
+  if (precision.kind == PrecisionClass::unknown) return {};
+  const bool beyond_limit = ratio_limit && precision.ratio > *ratio_limit;
+  const bool lower = precision.kind == PrecisionClass::lower;
+  if (!beyond_limit && !lower) return {};
+  const bool decisive = beyond_limit || rule == model::PrecisionRule::fixed;
+  std::string text = fmt::format("precision changed at {}: {}", where, precision.reason);
+  if (beyond_limit) text += fmt::format(", {:.2f} is allowed", *ratio_limit);
+  base::Json data = {{"ratio", base::number_or_null(precision.ratio)},
+                     {"candidate_error", base::number_or_null(precision.candidate_error)},
+                     {"baseline_error", base::number_or_null(precision.baseline_error)},
+                     {"class", to_string(precision.kind)},
+                     {"limit", ratio_limit ? base::Json(*ratio_limit) : base::Json()},
+                     {"where", where}};
+  return {{"precision", std::move(text), std::move(data), decisive}};
+}
+
+} // namespace ako::judge
