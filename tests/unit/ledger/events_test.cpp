@@ -23,7 +23,8 @@ const HowTaken k_how{"host", "warm", "median", "cpu", 3, 50};
 TEST(LedgerEvents, PlainPayloadsComeBack) {
   round_trip(TaskCreated{"t", "k", "cpu", "repo:a.cpp::f", "0.1"});
   round_trip(ContractSeen{"ab", "format = 1\n\"quoted\" \xc3\xa4"});
-  round_trip(SelfTest{"ab", true, {{"probe:zeros", true, "caught"}, {"a/a", false, "x"}}, 1.5});
+  round_trip(SelfTest{
+      "ab", true, {{"probe:zeros", true, "caught"}, {"a/a", false, "x"}}, {"large values"}, 1.5});
   round_trip(Environment{"m", "d", "os", "g++", "0.1", "ff", base::Json{{"cores", 2}}});
   round_trip(ReferencesRead{{{"id", "title", "hash"}}});
   round_trip(Committed{3, "abc", "def"});

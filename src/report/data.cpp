@@ -1,0 +1,134 @@
+#include "report/data.hpp"
+
+#include <algorithm>
+
+namespace ako::report {
+
+using base::Expected;
+using base::Status;
+using ledger::Reader;
+
+namespace {
+
+template <class T> Status last(Reader& reader, std::optional<T>& into) {
+  AKO_TRY(auto found, reader.last<T>());
+  if (found) into = std::move(found->payload);
+  return {};
+}
+
+template <class T> Status all(Reader& reader, std::vector<ledger::Recorded<T>>& into) {
+  AKO_TRY(into, reader.all<T>());
+  return {};
+}
+
+Status read_iterations(Reader& reader, Data& data, std::int64_t most) {
+  AKO_TRY(const auto page, reader.page(most));
+  if (page.empty()) return {};
+  data.left_out = page.front().number - 1;
+  AKO_TRY_STATUS(reader.each(
+      ledger::EventKind::iteration,
+      [&](const ledger::Event& event) -> Status {
+        AKO_TRY(auto payload, ledger::payload_from<ledger::Iteration>(event.payload));
+        data.iterations.push_back({event, std::move(payload)});
+        return {};
+      },
+      page.front().event - 1));
+  return reader.each(
+      ledger::EventKind::committed,
+      [&](const ledger::Event& event) -> Status {
+        AKO_TRY(auto payload, ledger::payload_from<ledger::Committed>(event.payload));
+        data.commits[payload.iteration] = payload.commit;
+        return {};
+      },
+      page.front().event);
+}
+
+Status read_incumbent(Reader& reader, Data& data) {
+  if (!data.standing.incumbent) return {};
+  AKO_TRY(data.incumbent, reader.iteration(data.standing.incumbent->number));
+  if (!data.standing.second_opinion_event) return {};
+  AKO_TRY(const auto event, reader.event(*data.standing.second_opinion_event));
+  if (!event) return {};
+  AKO_TRY(data.second_opinion, ledger::payload_from<ledger::SecondOpinion>(event->payload));
+  return {};
+}
+
+bool against_baseline(const model::Verdict& verdict) {
+  return verdict.against.rfind("baseline", 0) == 0;
+}
+
+} // namespace
+
+Expected<Data> collect(Reader& reader, std::int64_t most) {
+  Data data;
+  AKO_TRY(data.standing, reader.standing());
+  AKO_TRY_STATUS(last(reader, data.task));
+  AKO_TRY_STATUS(last(reader, data.contract));
+  AKO_TRY_STATUS(last(reader, data.self_test));
+  AKO_TRY_STATUS(last(reader, data.environment));
+  AKO_TRY_STATUS(last(reader, data.references));
+  AKO_TRY(data.baseline, reader.last<ledger::Baseline>());
+  AKO_TRY_STATUS(read_iterations(reader, data, most));
+  AKO_TRY_STATUS(read_incumbent(reader, data));
+  AKO_TRY_STATUS(all(reader, data.waivers));
+  AKO_TRY_STATUS(all(reader, data.stalls));
+  AKO_TRY_STATUS(all(reader, data.directions));
+  AKO_TRY_STATUS(all(reader, data.profiles));
+  AKO_TRY_STATUS(all(reader, data.ports));
+  AKO_TRY_STATUS(all(reader, data.validations));
+  AKO_TRY_STATUS(all(reader, data.notes));
+  AKO_TRY_STATUS(all(reader, data.interruptions));
+  return data;
+}
+
+std::optional<Claim> claim(const Data& data) {
+  if (!data.incumbent) return std::nullopt;
+  const ledger::Iteration& it = data.incumbent->payload;
+  const bool agreed = data.second_opinion && data.second_opinion->agreed;
+  Claim out;
+  if (it.versus_baseline) out.verdict = *it.versus_baseline;
+  else if (against_baseline(it.verdict)) out.verdict = it.verdict;
+  else return std::nullopt;
+  out.confirmed = agreed;
+  if (!agreed)
+    out.label = data.second_opinion ? "a second opinion did not agree" : "without a second opinion";
+  else
+    out.label =
+        "its step was confirmed by a second opinion (" +
+        (data.second_opinion->replay.empty() ? "fresh processes" : data.second_opinion->replay) +
+        ")";
+  return out;
+}
+
+std::vector<std::string> untested(const Data& data) {
+  std::vector<std::string> out;
+  if (!data.baseline) out.emplace_back("No baseline is on record.");
+  if (!data.self_test) out.emplace_back("The contract was never checked (`ako check`).");
+  else if (!data.self_test->passed) out.emplace_back("The contract's last self-test failed.");
+  else if (data.contract && data.self_test->contract != data.contract->hash)
+    out.emplace_back("The contract changed after its last self-test.");
+  if (data.incumbent && !data.second_opinion)
+    out.emplace_back("The incumbent has no second opinion.");
+  if (data.incumbent && data.second_opinion && !data.second_opinion->agreed)
+    out.emplace_back("The second opinion about the incumbent did not agree.");
+  if (data.second_opinion && data.second_opinion->replay == "self-timed")
+    out.emplace_back("Times are self-timed: the launches were not replayed by a trusted process.");
+  if (data.incumbent && !claim(data))
+    out.emplace_back("The incumbent was not measured against the baseline.");
+  if (data.incumbent && data.incumbent->payload.decision == model::Decision::flag)
+    out.push_back("The incumbent was kept with a named risk: " +
+                  data.incumbent->payload.decision_reason);
+  if (data.environment)
+    out.push_back("Only measured on " + data.environment->device +
+                  "; other devices, layouts and shapes than those listed are untested.");
+  const bool confirmed = std::any_of(data.ports.begin(), data.ports.end(), [](const auto& port) {
+    return port.payload.state == "confirmed";
+  });
+  if (!confirmed) out.emplace_back("The gain was not confirmed inside the target repository.");
+  for (const auto& each : data.notes)
+    if (each.payload.topic == "untested" || each.payload.topic == "risk")
+      out.push_back(each.payload.text);
+  return out;
+}
+
+} // namespace ako::report

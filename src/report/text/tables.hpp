@@ -1,0 +1,34 @@
+// What `ako log`, `ako show N` and `ako status` print. Pure: query results in, text out.
+#pragma once
+
+#include "report/data.hpp"
+
+#include <string>
+#include <vector>
+
+namespace ako::report {
+
+/// Head and lines of the log; each ends with a line break. `width`: columns of the terminal, 0 =
+/// no cut.
+std::string log_head(std::size_t width = 0);
+std::string log_line(const ledger::IterationRow& row, std::size_t width = 0);
+/// A page; says how to see what came before it.
+std::string log_page(const std::vector<ledger::IterationRow>& rows, std::int64_t iterations,
+                     std::size_t width = 0);
+
+/// One iteration in full. `diff` may be empty.
+std::string show_iteration(const ledger::Recorded<ledger::Iteration>& recorded,
+                           const std::string& commit, const std::string& diff);
+
+/// What `status` adds to the standing: from the room that knows the gates.
+struct StatusWords {
+  std::string task;
+  std::string stands, missing, command; ///< loop::Next
+};
+std::string status_text(const ledger::Standing& standing,
+                        const std::optional<ledger::Baseline>& baseline, const StatusWords& words);
+
+/// Per-shape table of a verdict, aligned with spaces.
+std::string shapes_text(const model::Verdict& verdict);
+
+} // namespace ako::report

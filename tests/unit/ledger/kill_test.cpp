@@ -1,0 +1,160 @@
+// A kill at every write and sync of the writer, in turn.
+#include "child.hpp"
+#include "fault_vfs.hpp"
+#include "sample_events.hpp"
+
+#include <fmt/format.h>
+#include <sstream>
+
+namespace ako::ledger::testing {
+namespace {
+
+struct Start {
+  const char* name;
+  int events;    ///< on record before
+  bool open_log; ///< the record's last events are still in the log
+};
+
+class Kill : public LedgerTest {
+protected:
+  base::fs::path origin() const { return folder() / "origin" / "ledger.sqlite"; }
+
+  /// A ledger to start from, made by a process that leaves its log behind or closes it.
+  void make_origin(const Start& start) {
+    std::filesystem::create_directories(origin().parent_path());
+    if (start.events == 0) return;
+    const ChildEnd end = in_child([&](int) {
+      auto to = Writer::open(origin(), Open::create);
+      if (!to) return 1;
+      for (int i = 1; i <= start.events; ++i)
+        if (!to->append(iteration({.number = i}), {{"diff", "d"}}, samples(6, i))) return 2;
+      if (!start.open_log) {
+        const Writer closed = std::move(*to);
+      }
+      return 0;
+    });
+    ASSERT_EQ(end.code, 0);
+  }
+
+  void copy_origin() {
+    for (const char* part : {"", "-wal", "-shm"}) {
+      std::filesystem::remove(path().string() + part);
+      const base::fs::path from = origin().string() + part;
+      if (std::filesystem::exists(from)) std::filesystem::copy_file(from, path().string() + part);
+    }
+  }
+
+  /// What the doomed process does: three events and a clean end, each acknowledged by its hash.
+  int work(int out, int before) {
+    auto to = Writer::open(path(), Open::create);
+    if (!to) return 1;
+    say(out, "open\n");
+    for (int i = 1; i <= 2; ++i) {
+      auto done = to->append(iteration({.number = before + i}),
+                             {{"diff", fmt::format("diff {}", i)}}, samples(20, i));
+      if (!done) return 2;
+      say(out, done->hash + "\n");
+    }
+    auto done = to->append(Note{"finding", "third", "me"});
+    if (!done) return 3;
+    say(out, done->hash + "\n");
+    return 0;
+  }
+
+  /// After the kill: nothing acknowledged is lost, at most one event more is there, and work goes
+  /// on. Returns whether the next writer said that an append had been cut off.
+  bool check(const ChildEnd& end, const Start& start, long at) {
+    const std::string place = fmt::format("{}, killed at call {}", start.name, at);
+    std::vector<KnownHead> acknowledged;
+    std::istringstream lines(end.said);
+    for (std::string line; std::getline(lines, line);)
+      if (line != "open") acknowledged.push_back({line, "acknowledged"});
+    auto to = Writer::open(path(), Open::create);
+    EXPECT_TRUE(to) << place << ": " << (to ? "" : to.error().text());
+    if (!to) return false;
+    const bool said_so = to->recovery().has_value();
+    auto next = to->append(Note{"note", "after", "me"});
+    EXPECT_TRUE(next) << place << ": " << (next ? "" : next.error().text());
+    if (!next) return said_so;
+    acknowledged.push_back({next->hash, "the one after"});
+    const Verified result = verified(acknowledged);
+    EXPECT_FALSE(result.broken) << place << ": "
+                                << (result.broken ? result.broken->what + " " + result.broken->found
+                                                  : "");
+    const auto least = static_cast<std::int64_t>(start.events + acknowledged.size());
+    EXPECT_GE(result.events, least) << place;
+    EXPECT_LE(result.events, least + 1 + (said_so ? 1 : 0)) << place;
+    return said_so;
+  }
+
+  void everywhere(const Start& start, Fault fault) {
+    make_origin(start);
+    long at = 1, notices = 0;
+    for (bool whole = false; !whole; ++at) {
+      ASSERT_LT(at, 2000) << "the writer never came to its end";
+      copy_origin();
+      const ChildEnd end = in_child([&](int out) {
+        install_faults(fault, at);
+        return work(out, start.events);
+      });
+      ASSERT_TRUE(end.code == 0 || end.code == k_died) << "exit " << end.code << " at " << at;
+      whole = end.code == 0;
+      const bool said_so = check(end, start, at);
+      if (said_so) ++notices;
+      if (whole) EXPECT_FALSE(said_so) << "a whole run is not reported as cut off";
+      if (HasFailure()) return;
+    }
+    // The count of faulted calls is part of the evidence that each was tried.
+    RecordProperty(start.name, static_cast<int>(at - 2));
+    std::printf("%s: a kill at each of %ld calls, %ld of them reported\n", start.name, at - 2,
+                notices);
+    EXPECT_GT(at, 20) << "hardly any call was seen: the faulty layer is not in use";
+    EXPECT_GT(notices, 0) << "no cut append was ever reported";
+  }
+};
+
+TEST_F(Kill, WhileTheLedgerIsMade) { everywhere({"made", 0, false}, Fault::die_before); }
+TEST_F(Kill, WhileAClosedLedgerGrows) { everywhere({"closed", 4, false}, Fault::die_before); }
+TEST_F(Kill, WhileALedgerWithALogGrows) { everywhere({"with_log", 4, true}, Fault::die_before); }
+TEST_F(Kill, InTheMiddleOfEachWrite) { everywhere({"torn", 4, false}, Fault::die_torn); }
+TEST_F(Kill, InTheMiddleOfEachWriteWithALog) { everywhere({"torn_log", 4, true}, Fault::die_torn); }
+
+/// SQLite moves the log into the file when it has grown to a thousand pages; a kill there too.
+TEST_F(Kill, WhileTheLogIsMergedIntoTheFile) {
+  const Start start{"merge", 4, false};
+  make_origin(start);
+  const std::string large(5 << 20, 'x');
+  const auto grow = [&](int out) {
+    auto to = Writer::open(path(), Open::existing);
+    if (!to) return 1;
+    say(out, "open\n");
+    auto done = to->append(Note{"finding", "large", "me"}, {{"large", large}});
+    if (!done) return 2;
+    say(out, done->hash + "\n");
+    return 0;
+  };
+  copy_origin();
+  const ChildEnd counted = in_child([&](int out) {
+    install_faults(Fault::none, 0);
+    if (const int code = grow(out)) return code;
+    say(out, fmt::format("calls {}\n", calls_seen()));
+    return 0;
+  });
+  ASSERT_EQ(counted.code, 0);
+  const long calls = std::stol(counted.said.substr(counted.said.find("calls ") + 6));
+  ASSERT_GT(calls, 2000);
+  // Every call around the append's end and along the merge; a spread of the like ones between.
+  for (long at = 1; at <= calls; at += at < 8 || at > calls - 8 ? 1 : 97) {
+    copy_origin();
+    const ChildEnd end = in_child([&](int out) {
+      install_faults(Fault::die_before, at);
+      return grow(out);
+    });
+    ASSERT_TRUE(end.code == k_died || end.code == 0) << at;
+    check(end, start, at);
+    if (HasFailure()) return;
+  }
+}
+
+} // namespace
+} // namespace ako::ledger::testing
