@@ -1,0 +1,203 @@
+// From what came of a plan to an artifact, or to the one message that says why there is none.
+#include "base/cpp_scan.hpp"
+#include "lanes/cpu/driver.hpp"
+#include "lanes/cpu/messages.hpp"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ako::lanes::cpu {
+
+using base::Error;
+using base::ErrorKind;
+using model::OutcomeKind;
+
+namespace {
+
+/// A broken candidate is the candidate's fault; a broken reference or baseline the task's.
+OutcomeKind kind_for(Role role) {
+  const bool of_candidate = role == Role::candidate || role == Role::incumbent;
+  return of_candidate ? OutcomeKind::build_failed : OutcomeKind::task_error;
+}
+
+void set_failure(BuildResult& result, OutcomeKind kind, Error error) {
+  result.outcome.kind = kind;
+  result.outcome.fault = model::default_fault(kind);
+  result.outcome.reason = error.message;
+  if (!error.found.empty()) result.outcome.reason += ": " + error.found.substr(0, 400);
+  result.error = std::move(error);
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string command_line(const std::vector<std::string>& argv) {
+  return fmt::format("{}", fmt::join(argv, " "));
+}
+
+/// Quoted includes of the staged files that lead out of the task by their words alone.
+std::optional<std::string> include_outside(const model::BuildPlan& plan) {
+  for (const auto& file : plan.files)
+    for (const auto& include : base::find_includes(file.content)) {
+      const std::filesystem::path folder = std::filesystem::path(file.path).parent_path();
+      const std::string path = (folder / include.name).lexically_normal().generic_string();
+      if (include.quoted && path.starts_with("../"))
+        return fmt::format("{} (line {} of {})", include.name, include.line, file.path);
+    }
+  return std::nullopt;
+}
+
+Error outside_error(const std::string& label, const std::string& found) {
+  return {ErrorKind::invalid,
+          fmt::format("the {} includes a file outside the task", label),
+          label,
+          found,
+          "files below the task's folder, and the compiler's own headers",
+          "copy the file into the task (solution/ or input/) and include it from there"};
+}
+
+/// Faults of the machine that look like the compiler's.
+std::optional<Error> machine_fault(const std::string& text) {
+  if (contains(text, "No space left on device"))
+    return Error{ErrorKind::environment,
+                 "the compiler found no space left on the device",
+                 "build",
+                 "No space left on device",
+                 {},
+                 "free some space, or set TMPDIR and XDG_CACHE_HOME to folders with space"};
+  if (contains(text, "Killed signal terminated program") || contains(text, "out of memory") ||
+      contains(text, "virtual memory exhausted"))
+    return Error{ErrorKind::environment,
+                 "the compiler ran out of memory",
+                 "build",
+                 "the compiler was killed",
+                 {},
+                 "free some memory, or make the source simpler"};
+  if (contains(text, "cannot execute 'cc1plus'") ||
+      contains(text, "error trying to exec 'cc1plus'"))
+    return Error{ErrorKind::environment,
+                 "the compiler has no C++ part",
+                 "build",
+                 "cc1plus is missing",
+                 {},
+                 "install g++ (Debian, Ubuntu: apt install g++)"};
+  return std::nullopt;
+}
+
+Error compiler_error(const BuildRequest& request, const model::StepRun& step,
+                     const BuildResult& result) {
+  const std::string label = label_of(request.role, request.baseline);
+  Error error{ErrorKind::invalid, fmt::format("the {} does not compile", label), label, {}, {}, {}};
+  if (!result.messages.empty() && result.messages[0].severity == "error") {
+    const auto& first = result.messages[0];
+    if (!first.file.empty())
+      error.where = fmt::format("{}:{}:{}", first.file, first.line, first.column);
+    error.found = first.text;
+    if (!first.source_line.empty()) error.found += fmt::format(" | {}", first.source_line);
+  } else if (auto linker = first_linker_error(step.result.err)) {
+    error.message = fmt::format("the {} does not link", label);
+    error.found = *linker;
+    error.next = "define it, add its file to kernel.sources, or its library to kernel.flags";
+    return error;
+  } else {
+    error.found = fmt::format("{}: {}", step.result.ending.text(), step.result.err.substr(0, 400));
+  }
+  error.next = "correct the source";
+  if (!result.log_path.empty())
+    error.next += fmt::format("; everything the compiler said is in {}", result.log_path);
+  return error;
+}
+
+void read_failed_step(const BuildRequest& request, const model::BuildPlan& plan,
+                      const model::StepRun& step, BuildResult& result) {
+  const std::string label = label_of(request.role, request.baseline);
+  if (step.result.timed_out)
+    return set_failure(
+        result, OutcomeKind::timeout,
+        {ErrorKind::timeout,
+         fmt::format("the compiler did not finish the {} in {} s", label, plan.deadline_seconds),
+         step.label,
+         "it was ended with all it had started",
+         {},
+         "make the source simpler, or raise limits.build_seconds"});
+  if (auto fault = machine_fault(step.result.err))
+    return set_failure(result, OutcomeKind::environment, std::move(*fault));
+  const auto unit = unit_of(request);
+  AKO_CHECK(unit.has_value(), "a plan without a unit");
+  if (contains(step.result.err, "No such file") || contains(step.result.err, "file not found"))
+    if (auto found = include_outside(plan))
+      return set_failure(result, kind_for(request.role), outside_error(label, *found));
+  if (auto error = explain_shim_error(step.result.err, *request.contract, request.role, unit->entry,
+                                      request.sources))
+    return set_failure(result, kind_for(request.role), std::move(*error));
+  set_failure(result, kind_for(request.role), compiler_error(request, step, result));
+}
+
+} // namespace
+
+BuildResult Driver::read(const BuildRequest& request, const model::BuildPlan& plan,
+                         const model::BuildRun& run) const {
+  BuildResult result;
+  result.log_path = run.log_path;
+  std::string said;
+  for (const auto& step : run.steps) said += step.result.err;
+  result.messages = parse_messages(said, request.sources);
+
+  if (!run.missing_tools.empty()) {
+    set_failure(result, OutcomeKind::environment,
+                {ErrorKind::environment,
+                 "the compiler could not be started",
+                 plan.steps[0].argv[0],
+                 run.missing_tools[0],
+                 {},
+                 "install it, or name another in kernel.compiler or CXX"});
+    return result;
+  }
+  if (!run.steps.empty() && !run.steps.back().result.ok()) {
+    read_failed_step(request, plan, run.steps.back(), result);
+    return result;
+  }
+  if (!run.outside.empty()) {
+    set_failure(result, kind_for(request.role),
+                outside_error(plan.label, fmt::format("{}", fmt::join(run.outside, ", "))));
+    return result;
+  }
+  if (run.library_path.empty()) {
+    set_failure(result, OutcomeKind::environment,
+                {ErrorKind::environment, "the compiler ended well but wrote no library",
+                 plan.steps.back().argv[0], plan.tool_identity, "a compiler that compiles",
+                 "run `ako doctor`, and name a working compiler in kernel.compiler or CXX"});
+    return result;
+  }
+  model::Artifact artifact;
+  artifact.snapshot = request.sources.snapshot.hash;
+  artifact.library_hash = run.library_hash;
+  artifact.library_path = run.library_path;
+  artifact.cache_key = run.cache_key;
+  for (const auto& step : plan.steps)
+    artifact.compile_line +=
+        (artifact.compile_line.empty() ? "" : " && ") + command_line(step.argv);
+  artifact.compiler_identity = plan.tool_identity;
+  artifact.messages = result.messages;
+  artifact.build_seconds = run.seconds;
+  artifact.from_cache = run.from_cache;
+  result.artifact = std::move(artifact);
+  return result;
+}
+
+model::LaunchSpec Driver::launch_spec(const BuildRequest& request,
+                                      const model::Artifact& artifact) const {
+  model::LaunchSpec spec;
+  spec.lane = model::Lane::cpu;
+  spec.label = label_of(request.role, request.baseline);
+  spec.library_path = artifact.library_path;
+  spec.library_hash = artifact.library_hash;
+  const auto unit = unit_of(request);
+  spec.has_prepare = unit && !unit->prepare.empty();
+  spec.has_plan = unit && !unit->plan.empty();
+  return spec;
+}
+
+} // namespace ako::lanes::cpu

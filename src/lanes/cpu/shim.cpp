@@ -1,0 +1,285 @@
+#include "lanes/cpu/shim.hpp"
+
+#include "lanes/cpu/shim_text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ako::lanes::cpu {
+
+using base::ErrorKind;
+using base::Expected;
+using base::fail;
+using model::Dtype;
+using model::TensorRole;
+
+namespace {
+
+/// C++ types that elements of a dtype may be called by; the first is the usual one.
+std::vector<std::string> element_types(Dtype dtype) {
+  switch (dtype) {
+  case Dtype::float64: return {"double"};
+  case Dtype::float32: return {"float"};
+  case Dtype::float16: return {"std::uint16_t", "ako_shim_::half_"};
+  case Dtype::bfloat16: return {"std::uint16_t", "ako_shim_::brain_"};
+  case Dtype::int64: return {"std::int64_t", "long long"};
+  case Dtype::int32: return {"std::int32_t"};
+  case Dtype::int16: return {"std::int16_t"};
+  case Dtype::int8: return {"std::int8_t"};
+  case Dtype::uint64: return {"std::uint64_t", "unsigned long long"};
+  case Dtype::uint32: return {"std::uint32_t"};
+  case Dtype::uint16: return {"std::uint16_t"};
+  case Dtype::uint8: return {"std::uint8_t", "std::byte"};
+  case Dtype::boolean: return {"bool", "std::uint8_t"};
+  case Dtype::float8_e4m3fn:
+  case Dtype::float8_e5m2:
+  case Dtype::float8_e8m0fnu:
+  case Dtype::float4_e2m1fn:
+  case Dtype::int4: return {"std::uint8_t"};
+  }
+  return {"std::uint8_t"};
+}
+
+/// The dtypes as which the tensor is handed over: a reference's compared floating outputs come in
+/// its precision.
+std::vector<Dtype> handed_dtypes(const model::Contract& contract, const model::Tensor& tensor,
+                                 Role role) {
+  auto dtypes = model::dtypes_of(contract, tensor);
+  const bool widened = role == Role::reference && tensor.role == TensorRole::out &&
+                       tensor.compare == model::Compare::close &&
+                       contract.reference.precision != model::ErrorPrecision::native;
+  if (!widened) return dtypes;
+  for (auto& dtype : dtypes)
+    if (model::class_of(dtype) == model::DtypeClass::floating)
+      dtype = contract.reference.precision == model::ErrorPrecision::float64 ? Dtype::float64
+                                                                             : Dtype::float32;
+  return dtypes;
+}
+
+std::vector<std::string> tensor_types(const model::Contract& contract, const model::Tensor& tensor,
+                                      Role role) {
+  std::vector<std::string> types;
+  for (const Dtype dtype : handed_dtypes(contract, tensor, role))
+    for (auto& type : element_types(dtype))
+      if (std::find(types.begin(), types.end(), type) == types.end())
+        types.push_back(std::move(type));
+  return types;
+}
+
+std::string display_type(std::string type) {
+  if (type == "ako_shim_::half_") return "_Float16";
+  if (type == "ako_shim_::brain_") return "__bf16";
+  return type.starts_with("std::") ? type.substr(5) : type;
+}
+
+Argument tensor_argument(const model::Contract& contract, int index, Role role) {
+  const auto& tensor = contract.tensors[static_cast<std::size_t>(index)];
+  std::vector<std::string> names;
+  for (const Dtype dtype : handed_dtypes(contract, tensor, role))
+    names.emplace_back(model::to_string(dtype));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  const char* constness = tensor.role == TensorRole::in ? "const " : "";
+  std::string accepts;
+  for (const auto& type : tensor_types(contract, tensor, role))
+    accepts += fmt::format("{}{}*, ", constness, display_type(type));
+  return {.kind = Argument::Kind::tensor,
+          .index = index,
+          .name = tensor.name,
+          .gives = fmt::format("tensor {} ({}, {})", tensor.name, model::to_string(tensor.role),
+                               fmt::join(names, " or ")),
+          .accepts = accepts + constness + "void*"};
+}
+
+struct Range {
+  bool open = false; ///< not known beforehand
+  std::int64_t low = 0, high = 0;
+};
+
+Range range_of(const model::Axis& axis) {
+  switch (axis.kind) {
+  case model::Axis::Kind::constant: return {false, axis.value, axis.value};
+  case model::Axis::Kind::dtype: return {false, 0, 255};
+  case model::Axis::Kind::expr: return {true, 0, 0};
+  case model::Axis::Kind::var: break;
+  }
+  return {axis.max == INT64_MAX, axis.min, axis.max};
+}
+
+bool fits_int(const Range& range) {
+  return range.open || (range.low >= INT32_MIN && range.high <= INT32_MAX);
+}
+
+constexpr const char* k_wide_types = "int64_t, size_t, long, long long";
+constexpr const char* k_all_types = "int, unsigned, int64_t, size_t, long, long long";
+
+Argument axis_argument(const model::Contract& contract, int index) {
+  const auto& axis = contract.axes[static_cast<std::size_t>(index)];
+  const Range range = range_of(axis);
+  std::string span = "any value";
+  if (!range.open)
+    span = range.low == range.high ? fmt::format("= {}", range.low)
+                                   : fmt::format("{} to {}", range.low, range.high);
+  return {.kind = Argument::Kind::axis,
+          .index = index,
+          .name = axis.name,
+          .gives = fmt::format("axis {} ({})", axis.name, span),
+          .accepts = fits_int(range) ? k_all_types : k_wide_types};
+}
+
+Argument scalar_argument(const model::Contract& contract, int index) {
+  const auto& scalar = contract.scalars[static_cast<std::size_t>(index)];
+  const bool floating = model::class_of(scalar.dtype) == model::DtypeClass::floating;
+  const bool wide = scalar.dtype == Dtype::float64;
+  const char* accepts = k_all_types;
+  if (floating) accepts = wide ? "double" : "float, double";
+  else if (scalar.dtype == Dtype::boolean) accepts = "bool, int";
+  return {.kind = Argument::Kind::scalar,
+          .index = index,
+          .name = scalar.name,
+          .gives = fmt::format("scalar {} ({})", scalar.name, model::to_string(scalar.dtype)),
+          .accepts = accepts};
+}
+
+template <class List> int index_of(const List& list, const std::string& name) {
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].name == name) return static_cast<int>(i);
+  return -1;
+}
+
+/// The wrapper object of one argument, as C++ text.
+std::string wrapper(const model::Contract& contract, const Argument& argument, Role role) {
+  if (argument.kind == Argument::Kind::tensor) {
+    const auto& tensor = contract.tensors[static_cast<std::size_t>(argument.index)];
+    return fmt::format("ako_shim_::tensor_<{}, {}>{{ako_tensors[{}]}}",
+                       tensor.role == TensorRole::in,
+                       fmt::join(tensor_types(contract, tensor, role), ", "), argument.index);
+  }
+  if (argument.kind == Argument::Kind::axis) {
+    const Range range = range_of(contract.axes[static_cast<std::size_t>(argument.index)]);
+    return fmt::format("ako_shim_::integer_<{}, {}, {}>{{ako_integers[{}]}}", range.open, range.low,
+                       range.high, argument.index);
+  }
+  const auto& scalar = contract.scalars[static_cast<std::size_t>(argument.index)];
+  const std::string value = fmt::format("ako_scalars[{}]", argument.index);
+  if (model::class_of(scalar.dtype) == model::DtypeClass::floating)
+    return fmt::format("ako_shim_::scalar_<{}>{{{}}}",
+                       scalar.dtype == Dtype::float64 ? "double" : "float, double", value);
+  if (scalar.dtype == Dtype::boolean)
+    return fmt::format("ako_shim_::scalar_<bool, int>{{{}}}", value);
+  const bool open = scalar.expression.has_value();
+  const auto whole = open ? 0 : static_cast<std::int64_t>(scalar.value);
+  return fmt::format("ako_shim_::integer_<{}, {}, {}>{{static_cast<std::int64_t>({})}}", open,
+                     whole, whole, value);
+}
+
+std::string exported(const char* name, const std::string& symbol, const std::string& wrappers) {
+  return fmt::format(
+      "#line 1 \"{0}\"\n"
+      "static constexpr auto ako_shim_entry_of_{1} = &::{2};\n"
+      "#line 1 \"{3}\"\n"
+      "extern \"C\" __attribute__((visibility(\"default\"))) int {1}(void* const* ako_tensors, "
+      "const std::int64_t* ako_integers, const double* ako_scalars, void*) {{\n"
+      "  static_cast<void>(ako_tensors), static_cast<void>(ako_integers), "
+      "static_cast<void>(ako_scalars);\n"
+      "  return ako_shim_::call_<ako_shim_entry_of_{1}>({4});\n"
+      "}}\n",
+      k_entry_region, name, symbol, k_call_region, wrappers);
+}
+
+/// A symbol is put into C++ text, so it must be no more than a name.
+base::Status check_symbol(const std::string& symbol, const std::string& where) {
+  const bool plain = !symbol.empty() &&
+                     symbol.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
+                                              "WXYZ0123456789_:<>, *") == std::string::npos &&
+                     (std::isalpha(static_cast<unsigned char>(symbol[0])) != 0 || symbol[0] == '_');
+  if (plain) return {};
+  return fail(ErrorKind::invalid, "this is no name of a C++ function",
+              {.where = where,
+               .found = symbol,
+               .allowed = "name, space::name, name<type>",
+               .next = "name the function as C++ does, without arguments"});
+}
+
+constexpr const char* k_slow_call = R"shim(
+#line 1 "ako-shim-slow"
+#include <ctime>
+static long long ako_shim_now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+extern "C" __attribute__((visibility("default"))) int
+ako_call(void* const* tensors, const std::int64_t* integers, const double* scalars, void* stream) {
+  const long long start = ako_shim_now();
+  const int status = ako_planted_call(tensors, integers, scalars, stream);
+  const long long end = ako_shim_now();
+  while (ako_shim_now() - end < (end - start) / AKO_PLANT_SLOW_DOWN) {}
+  return status;
+}
+)shim";
+
+} // namespace
+
+Expected<std::vector<Argument>> arguments_of(const model::Contract& contract, Role role) {
+  std::vector<Argument> list;
+  if (contract.kernel.args.empty()) {
+    for (std::size_t i = 0; i < contract.tensors.size(); ++i)
+      list.push_back(tensor_argument(contract, static_cast<int>(i), role));
+    for (std::size_t i = 0; i < contract.scalars.size(); ++i)
+      list.push_back(scalar_argument(contract, static_cast<int>(i)));
+    for (std::size_t i = 0; i < contract.axes.size(); ++i)
+      if (contract.axes[i].kind == model::Axis::Kind::var)
+        list.push_back(axis_argument(contract, static_cast<int>(i)));
+    return list;
+  }
+  for (const auto& name : contract.kernel.args) {
+    if (const int tensor = index_of(contract.tensors, name); tensor >= 0)
+      list.push_back(tensor_argument(contract, tensor, role));
+    else if (const int scalar = index_of(contract.scalars, name); scalar >= 0)
+      list.push_back(scalar_argument(contract, scalar));
+    else if (const int axis = index_of(contract.axes, name); axis >= 0)
+      list.push_back(axis_argument(contract, axis));
+    else
+      return fail(ErrorKind::invalid, "an argument of the entry is nothing of the contract's",
+                  {.where = "kernel.args",
+                   .found = name,
+                   .allowed = "names of tensors, scalars and axes",
+                   .next = "correct kernel.args"});
+  }
+  return list;
+}
+
+Expected<std::string> shim_text(const model::Contract& contract, Role role,
+                                const model::EntryRef& entry, const std::string& prepare,
+                                const std::string& plan) {
+  if (entry.file.find_first_of("\"\\\n\r") != std::string::npos)
+    return fail(ErrorKind::invalid, "a file name that C++ cannot include",
+                {.where = "entry.file",
+                 .found = entry.file,
+                 .allowed = "no quotes, backslashes or line breaks",
+                 .next = "rename the file"});
+  AKO_TRY(const auto arguments, arguments_of(contract, role));
+  std::vector<std::string> wrappers;
+  for (const auto& argument : arguments) wrappers.push_back(wrapper(contract, argument, role));
+  const std::string list = fmt::format("{}", fmt::join(wrappers, ",\n    "));
+
+  std::string text = fmt::format("#include \"{}\"\n{}", entry.file, k_shim_types);
+  AKO_TRY_STATUS(check_symbol(entry.symbol, "entry.symbol"));
+  // -DAKO_PLANT_SLOW_DOWN=4: each call takes a quarter longer. `ako check` asks for it, to prove that
+  // a slower candidate is seen to be slower.
+  text += "#ifdef AKO_PLANT_SLOW_DOWN\n" + exported("ako_planted_call", entry.symbol, list) +
+          k_slow_call + "#else\n" + exported("ako_call", entry.symbol, list) + "#endif\n";
+  if (!prepare.empty()) {
+    AKO_TRY_STATUS(check_symbol(prepare, "kernel.prepare"));
+    text += exported("ako_prepare", prepare, list);
+  }
+  if (!plan.empty()) {
+    AKO_TRY_STATUS(check_symbol(plan, "kernel.plan"));
+    text += exported("ako_plan", plan, list);
+  }
+  return text;
+}
+
+} // namespace ako::lanes::cpu
