@@ -1,0 +1,80 @@
+#include "inputs/codec.hpp"
+#include "judge/methods.hpp"
+#include "judge/rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace ako::judge {
+namespace {
+
+/// Equal values: equal codes, or both zero, or both NaN where NaN is meaningful.
+bool equal(model::Dtype dtype, std::uint64_t a, std::uint64_t b) {
+  if (a == b) return true;
+  const std::int64_t left = inputs::ordinal(dtype, a), right = inputs::ordinal(dtype, b);
+  return left == right && left != INT64_MAX;
+}
+
+void note(CompareResult& out, const CompareRequest& request, std::int64_t element) {
+  ++out.mismatches;
+  if (out.first.element >= 0) return;
+  out.first.element = element;
+  out.first.index = index_of(*request.got.tensor, element);
+  out.first.got = inputs::decode(request.got.dtype, code_at(request.got, element));
+  out.first.expected = inputs::decode(request.expected.dtype, code_at(request.expected, element));
+  out.worst = out.first;
+}
+
+} // namespace
+
+base::Expected<CompareResult> compare_exact(const CompareRequest& request) {
+  CompareResult out;
+  out.method = "exact";
+  out.elements = request.got.tensor->elements;
+  for (std::int64_t i = 0; i < out.elements; ++i)
+    if (!equal(request.got.dtype, code_at(request.got, i), code_at(request.expected, i)))
+      note(out, request, i);
+  out.pass = out.mismatches == 0;
+  if (!out.pass)
+    out.reason = fmt::format("{} of {} elements differ, the first at [{}]: got {}, expected {}",
+                             out.mismatches, out.elements, fmt::join(out.first.index, ","),
+                             out.first.got, out.first.expected);
+  return out;
+}
+
+base::Expected<CompareResult> compare_set(const CompareRequest& request) {
+  CompareResult out;
+  out.method = "set";
+  const auto& tensor = *request.got.tensor;
+  out.elements = tensor.elements;
+  const std::int64_t length = tensor.shape.empty() ? 1 : tensor.shape.back();
+  std::vector<std::int64_t> got(static_cast<std::size_t>(length)), expected(got.size());
+  for (std::int64_t first = 0; first < out.elements; first += length) {
+    for (std::int64_t i = 0; i < length; ++i) {
+      got[static_cast<std::size_t>(i)] =
+          inputs::ordinal(request.got.dtype, code_at(request.got, first + i));
+      expected[static_cast<std::size_t>(i)] =
+          inputs::ordinal(request.expected.dtype, code_at(request.expected, first + i));
+    }
+    std::sort(got.begin(), got.end());
+    std::sort(expected.begin(), expected.end());
+    std::int64_t missing = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) missing += got[i] != expected[i];
+    if (missing == 0) continue;
+    if (out.first.element < 0) {
+      out.first.element = first;
+      out.first.index = index_of(tensor, first);
+      out.worst_row = {out.first.index, INFINITY, missing, length};
+    }
+    out.mismatches += missing;
+  }
+  out.pass = out.mismatches == 0;
+  if (!out.pass)
+    out.reason = fmt::format("{} elements are not among the expected ones of their row, the first "
+                             "row at [{}]",
+                             out.mismatches, fmt::join(out.first.index, ","));
+  return out;
+}
+
+} // namespace ako::judge

@@ -1,0 +1,275 @@
+// property = clause {";" clause}
+// clause   = "permutation_of:" tensor | "sampled_from:" tensor | "product:" a "," b "=" c
+//          | "sorted" | "sorted_descending" | "row_sum:" number
+#include "inputs/codec.hpp"
+#include "judge/methods.hpp"
+#include "judge/rows.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <string_view>
+
+namespace ako::judge {
+namespace {
+
+/// Chance of refusing an honest sampler.
+constexpr double k_sampling_alpha = 1e-6;
+
+tl::unexpected<base::Error> unknown(const std::string& clause, const char* allowed) {
+  return base::fail(base::ErrorKind::invalid, "a property cannot be understood",
+                    {.where = "tensor.property",
+                     .found = clause,
+                     .allowed = allowed,
+                     .next = "see docs/task-toml.md"});
+}
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> out;
+  for (;;) {
+    const std::size_t end = text.find(at);
+    std::string part(text.substr(0, end));
+    while (!part.empty() && part.front() == ' ') part.erase(part.begin());
+    while (!part.empty() && part.back() == ' ') part.pop_back();
+    if (!part.empty()) out.push_back(std::move(part));
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end + 1);
+  }
+}
+
+const TensorView* named(const CompareRequest& request, std::string_view name) {
+  if (request.got.tensor->name == name) return &request.got;
+  for (const auto& other : request.others)
+    if (other.tensor->name == name) return &other;
+  return nullptr;
+}
+
+std::int64_t last_extent(const TensorView& view) {
+  return view.tensor->shape.empty() ? 1 : view.tensor->shape.back();
+}
+
+void fail_at(CompareResult& out, const CompareRequest& request, std::int64_t element,
+             std::string reason) {
+  ++out.mismatches;
+  if (!out.reason.empty()) return;
+  out.first.element = element;
+  out.first.index = index_of(*request.got.tensor, element);
+  out.reason = fmt::format("{} at [{}]", reason, fmt::join(out.first.index, ","));
+}
+
+std::vector<double> row_of(const TensorView& view, std::int64_t row, std::int64_t length) {
+  std::vector<double> out(static_cast<std::size_t>(length));
+  read_elements(view, row * length, out);
+  return out;
+}
+
+void check_permutation(const CompareRequest& request, const TensorView& source,
+                       CompareResult& out) {
+  const std::int64_t length = last_extent(request.got);
+  for (std::int64_t row = 0; row < request.got.tensor->elements / length; ++row) {
+    auto got = row_of(request.got, row, length), want = row_of(source, row, length);
+    std::sort(got.begin(), got.end());
+    std::sort(want.begin(), want.end());
+    if (got != want)
+      fail_at(out, request, row * length,
+              fmt::format("not a permutation of the row of \"{}\"", source.tensor->name));
+  }
+}
+
+/// Upper tail of chi-square by the Wilson-Hilferty normal approximation, good to a few percent of
+/// the tail at the 1e-6 this asks for.
+double chi_square_tail(double value, double degrees) {
+  const double cube = std::cbrt(value / degrees), spread = 2.0 / (9.0 * degrees);
+  return 0.5 * std::erfc((cube - (1 - spread)) / std::sqrt(2 * spread));
+}
+
+/// All draws of the tensor together, pooled over rows into outcomes of similar probability: a
+/// G-test of what came against what had to be expected.
+void check_sampled(const CompareRequest& request, const TensorView& source, CompareResult& out) {
+  const std::int64_t outcomes = last_extent(source);
+  const std::int64_t rows = source.tensor->elements / outcomes;
+  const std::int64_t draws = request.got.tensor->elements / std::max<std::int64_t>(rows, 1);
+  std::vector<double> expected(static_cast<std::size_t>(outcomes)), seen(expected.size());
+  for (std::int64_t row = 0; row < rows; ++row) {
+    auto share = row_of(source, row, outcomes);
+    double total = 0;
+    for (double p : share) total += p;
+    auto picked = row_of(request.got, row, draws);
+    for (std::int64_t i = 0; i < draws; ++i) {
+      const double index = picked[static_cast<std::size_t>(i)];
+      if (!(index >= 0) || index >= static_cast<double>(outcomes) || index != std::floor(index) ||
+          share[static_cast<std::size_t>(index)] <= 0) {
+        fail_at(out, request, row * draws + i, fmt::format("{} is no possible outcome", index));
+        continue;
+      }
+      seen[static_cast<std::size_t>(index)] += 1;
+    }
+    for (std::size_t k = 0; k < share.size(); ++k)
+      expected[k] += static_cast<double>(draws) * share[k] / total;
+  }
+  if (out.mismatches > 0) return;
+  double statistic = 0, rest_seen = 0, rest_expected = 0;
+  int cells = 0;
+  for (std::size_t k = 0; k < seen.size(); ++k) {
+    if (expected[k] < 5) {
+      rest_seen += seen[k];
+      rest_expected += expected[k];
+      continue;
+    }
+    ++cells;
+    if (seen[k] > 0) statistic += 2 * seen[k] * std::log(seen[k] / expected[k]);
+  }
+  if (rest_expected >= 5) {
+    ++cells;
+    if (rest_seen > 0) statistic += 2 * rest_seen * std::log(rest_seen / rest_expected);
+  }
+  if (cells < 2) return;
+  const double p = chi_square_tail(std::max(statistic, 0.0), cells - 1);
+  if (p < k_sampling_alpha)
+    fail_at(out, request, 0,
+            fmt::format("draws do not follow \"{}\": G = {:.1f} over {} outcomes, p = {:.2g}",
+                        source.tensor->name, statistic, cells, p));
+}
+
+base::Status check_product(const CompareRequest& request, const TensorView& a, const TensorView& b,
+                           const TensorView& c, CompareResult& out) {
+  auto axis = [](const TensorView& v, std::size_t from_end) {
+    const auto& shape = v.tensor->shape;
+    return shape.size() < from_end ? std::int64_t{1} : shape[shape.size() - from_end];
+  };
+  const std::int64_t m = axis(a, 2), k = axis(a, 1), n = axis(b, 1);
+  const std::int64_t batches = a.tensor->elements / std::max<std::int64_t>(m * k, 1);
+  if (axis(b, 2) != k || axis(c, 2) != m || axis(c, 1) != n ||
+      b.tensor->elements != batches * k * n || c.tensor->elements != batches * m * n)
+    return base::fail(base::ErrorKind::invalid, "the factors of a product do not fit",
+                      {.where = "tensor.property",
+                       .found = request.property,
+                       .allowed = "a [.., M, K], b [.., K, N], c [.., M, N]",
+                       .next = {}});
+  std::vector<double> row(static_cast<std::size_t>(n));
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
+    std::vector<double> right(static_cast<std::size_t>(k * n));
+    read_elements(b, batch * k * n, right);
+    for (std::int64_t i = 0; i < m; ++i) {
+      auto left = row_of(a, batch * m + i, k), want = row_of(c, batch * m + i, n);
+      std::fill(row.begin(), row.end(), 0);
+      double squares = 0;
+      for (std::int64_t x = 0; x < k; ++x)
+        for (std::int64_t j = 0; j < n; ++j)
+          row[static_cast<std::size_t>(j)] +=
+              left[static_cast<std::size_t>(x)] * right[static_cast<std::size_t>(x * n + j)];
+      for (double value : want) squares += value * value;
+      const double rms = std::sqrt(squares / static_cast<double>(n));
+      for (std::int64_t j = 0; j < n; ++j) {
+        const double w = want[static_cast<std::size_t>(j)], g = row[static_cast<std::size_t>(j)];
+        const double allowed = request.tolerance.atol + request.tolerance.rtol * std::fabs(w) +
+                               request.tolerance.row_factor * rms;
+        if (!(std::fabs(g - w) <= allowed))
+          fail_at(out, request, 0,
+                  fmt::format("the product gives {:.6g} where {:.6g} +- {:.3g} is due, row {}", g,
+                              w, allowed, batch * m + i));
+      }
+    }
+  }
+  return {};
+}
+
+void check_sorted(const CompareRequest& request, bool rising, CompareResult& out) {
+  const std::int64_t length = last_extent(request.got);
+  for (std::int64_t row = 0; row < request.got.tensor->elements / length; ++row) {
+    auto values = row_of(request.got, row, length);
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      const bool ordered = rising ? values[i - 1] <= values[i] : values[i - 1] >= values[i];
+      if (!ordered)
+        fail_at(out, request, row * length + static_cast<std::int64_t>(i), "the row is not sorted");
+    }
+  }
+}
+
+void check_row_sum(const CompareRequest& request, double wanted, CompareResult& out) {
+  const std::int64_t length = last_extent(request.got);
+  for (std::int64_t row = 0; row < request.got.tensor->elements / length; ++row) {
+    double sum = 0, squares = 0;
+    for (double value : row_of(request.got, row, length)) sum += value, squares += value * value;
+    // Each element may be off by its own rounding; their errors add like a random walk.
+    const double rms = std::sqrt(squares);
+    const double allowed = request.tolerance.atol + request.tolerance.row_factor * rms +
+                           request.tolerance.rtol * std::max(std::fabs(wanted), rms);
+    if (!(std::fabs(sum - wanted) <= allowed))
+      fail_at(
+          out, request, row * length,
+          fmt::format("the row sums to {:.6g} where {} +- {:.3g} is due", sum, wanted, allowed));
+  }
+}
+
+base::Status check_clause(const CompareRequest& request, const std::string& clause,
+                          CompareResult& out) {
+  constexpr const char* k_allowed = "permutation_of:<t>, sampled_from:<t>, product:<a>,<b>=<c>, "
+                                    "sorted, sorted_descending, row_sum:<number>";
+  if (clause == "sorted") return check_sorted(request, true, out), base::Status{};
+  if (clause == "sorted_descending") return check_sorted(request, false, out), base::Status{};
+  const std::size_t colon = clause.find(':');
+  if (colon == std::string::npos) return unknown(clause, k_allowed);
+  const std::string head = clause.substr(0, colon), rest = clause.substr(colon + 1);
+  if (head == "row_sum") {
+    double wanted = 0;
+    auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), wanted);
+    if (code != std::errc() || end != rest.data() + rest.size())
+      return unknown(clause, "row_sum:<number>");
+    return check_row_sum(request, wanted, out), base::Status{};
+  }
+  if (head == "product") {
+    auto sides = split(rest, '=');
+    auto factors = sides.size() == 2 ? split(sides[0], ',') : std::vector<std::string>{};
+    if (factors.size() != 2) return unknown(clause, "product:<a>,<b>=<c>");
+    const TensorView* parts[3] = {named(request, factors[0]), named(request, factors[1]),
+                                  named(request, sides[1])};
+    if (!parts[0] || !parts[1] || !parts[2]) return unknown(clause, "names of the task's tensors");
+    return check_product(request, *parts[0], *parts[1], *parts[2], out);
+  }
+  const TensorView* source = named(request, rest);
+  if (head != "permutation_of" && head != "sampled_from") return unknown(clause, k_allowed);
+  if (!source) return unknown(clause, "names of the task's tensors");
+  if (head == "permutation_of") {
+    if (source->tensor->elements != request.got.tensor->elements)
+      return unknown(clause, "a tensor of the same size");
+    check_permutation(request, *source, out);
+  } else {
+    check_sampled(request, *source, out);
+  }
+  return {};
+}
+
+} // namespace
+
+std::int64_t property_memory(const CompareRequest& request) {
+  std::int64_t widest = last_extent(request.got);
+  std::int64_t largest = 0;
+  for (const auto& other : request.others) {
+    widest = std::max(widest, last_extent(other));
+    largest = std::max(largest, other.tensor->elements);
+  }
+  const bool product = request.property.find("product:") != std::string::npos;
+  return 6 * 8 * widest + (product ? 8 * largest : 0);
+}
+
+base::Expected<CompareResult> compare_property(const CompareRequest& request) {
+  CompareResult out;
+  out.method = "property: " + request.property;
+  out.elements = request.got.tensor->elements;
+  const auto clauses = split(request.property, ';');
+  if (clauses.empty()) return unknown(request.property, "at least one clause");
+  for (std::int64_t i = 0; i < out.elements; ++i)
+    if (double value =
+            inputs::load(request.got.dtype, request.got.bytes, offset_of(*request.got.tensor, i));
+        !std::isfinite(value) && !request.tolerance.nan_meaningful) {
+      ++out.nonfinite.got_nan;
+      fail_at(out, request, i, "not a finite number");
+    }
+  for (const auto& clause : clauses) AKO_TRY_STATUS(check_clause(request, clause, out));
+  out.pass = out.mismatches == 0;
+  return out;
+}
+
+} // namespace ako::judge

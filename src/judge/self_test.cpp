@@ -1,0 +1,279 @@
+// The contract's self-test: every probe and mutant put to the comparison until some input shows it.
+#include "inputs/codec.hpp"
+#include "judge/probes.hpp"
+#include "judge/rows.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+namespace ako::judge {
+namespace {
+
+using inputs::Recipe;
+
+/// Answers of the reference for one shape and recipe, fetched when first needed.
+struct Answers {
+  OracleAnswer right, other_seed, shortened, swapped;
+  bool short_exists = false, swap_exists = false;
+};
+
+class Run {
+public:
+  explicit Run(const SelfTest& test) : m_test(test) {}
+
+  base::Expected<SelfTestReport> run() {
+    m_out.judged.push_back(Recipe::plain);
+    for (std::size_t s = 0; s < m_test.shapes.size(); ++s) {
+      m_shape = static_cast<int>(s);
+      AKO_TRY_STATUS(check_reference());
+      if (!m_out.faults.empty()) return std::move(m_out);
+      AKO_TRY_STATUS(check_honest());
+      for (std::size_t t = 0; t < shape().tensors.size(); ++t) {
+        const auto role = shape().tensors[t].role;
+        if (role != model::TensorRole::out && role != model::TensorRole::inout) continue;
+        m_tensor = t;
+        for (Probe probe : all_probes()) AKO_TRY_STATUS(put_probe(probe));
+        for (Mutant mutant : all_mutants()) AKO_TRY_STATUS(put_mutant(mutant));
+      }
+    }
+    return std::move(m_out);
+  }
+
+private:
+  const model::ResolvedShape& shape() const {
+    return m_test.shapes[static_cast<std::size_t>(m_shape)];
+  }
+  const model::ResolvedTensor& tensor() const { return shape().tensors[m_tensor]; }
+  const model::Tensor& declared(std::size_t t) const { return m_test.contract->tensors[t]; }
+
+  TensorView expected(std::size_t t, const OracleAnswer& answer) const {
+    return expected_view(shape().tensors[t], m_test.contract->reference.precision,
+                         declared(t).compare, answer.tensors[t]);
+  }
+
+  base::Expected<OracleAnswer> ask(Recipe recipe, std::uint64_t seed, InputChange change) const {
+    return m_test.oracle({m_shape, recipe, seed, change});
+  }
+
+  base::Expected<Answers*> answers(Recipe recipe) {
+    auto key = std::pair(m_shape, recipe);
+    if (auto found = m_answers.find(key); found != m_answers.end()) return &found->second;
+    Answers made;
+    AKO_TRY(made.right, ask(recipe, m_test.seed, InputChange::none));
+    AKO_TRY(made.other_seed, ask(recipe, m_test.seed + 1, InputChange::none));
+    made.short_exists = exists(InputChange::short_sum, made.right);
+    made.swap_exists = exists(InputChange::swapped, made.right);
+    if (made.short_exists) {
+      AKO_TRY(made.shortened, ask(recipe, m_test.seed, InputChange::short_sum));
+    }
+    if (made.swap_exists) {
+      AKO_TRY(made.swapped, ask(recipe, m_test.seed, InputChange::swapped));
+    }
+    return &m_answers.emplace(key, std::move(made)).first->second;
+  }
+
+  bool exists(InputChange change, const OracleAnswer& answer) const {
+    auto copies = answer.tensors;
+    std::vector<std::span<std::byte>> views(copies.begin(), copies.end());
+    return change_inputs(change, shape(), views);
+  }
+
+  /// Finite, and the same twice.
+  base::Status check_reference() {
+    AKO_TRY(Answers * first, answers(Recipe::plain));
+    AKO_TRY(OracleAnswer again, ask(Recipe::plain, m_test.seed, InputChange::none));
+    for (std::size_t t = 0; t < shape().tensors.size(); ++t) {
+      const auto& resolved = shape().tensors[t];
+      if (resolved.role != model::TensorRole::out && resolved.role != model::TensorRole::inout)
+        continue;
+      if (first->right.tensors[t] != again.tensors[t])
+        m_out.faults.push_back(fmt::format("the reference gives another answer for \"{}\" at {} "
+                                           "when run again on the same inputs",
+                                           resolved.name, shape().tag));
+      AKO_TRY(CompareResult result,
+              judge(t, first->right, ideal(t, first->right), Strictness::full));
+      if (result.reference_at_fault)
+        m_out.faults.push_back(
+            fmt::format("\"{}\" at {}: {}", resolved.name, shape().tag, result.reason));
+    }
+    return {};
+  }
+
+  std::vector<std::byte> ideal(std::size_t t, const OracleAnswer& answer) const {
+    return ideal_answer(shape().tensors[t], expected(t, answer));
+  }
+
+  enum class Strictness { full, elements_alone };
+
+  base::Expected<CompareResult> judge(std::size_t t, const OracleAnswer& answer,
+                                      const std::vector<std::byte>& got,
+                                      Strictness strictness) const {
+    CompareRequest request;
+    request.got = view(shape().tensors[t], got);
+    request.expected = expected(t, answer);
+    request.how = declared(t).compare;
+    request.property = declared(t).property;
+    if (request.how == model::Compare::close) {
+      AKO_TRY(request.tolerance, derive_tolerance(*m_test.contract, shape(), static_cast<int>(t)));
+    }
+    if (strictness == Strictness::elements_alone)
+      request.tolerance.slope_limit = request.tolerance.bias_limit = 0;
+    if (request.how == model::Compare::property)
+      for (std::size_t other = 0; other < shape().tensors.size(); ++other)
+        if (shape().tensors[other].role != model::TensorRole::workspace)
+          request.others.push_back(expected(other, answer));
+    return compare(request);
+  }
+
+  /// The right answer must pass, on every recipe that will be judged: rounded to nearest, and with
+  /// the noise that a sum in another order has.
+  base::Status check_honest() {
+    for (Recipe recipe : {Recipe::plain, Recipe::cancelling}) {
+      AKO_TRY(Answers * known, answers(recipe));
+      OracleAnswer reordered;
+      if (m_test.reordered) {
+        AKO_TRY(reordered, m_test.reordered({m_shape, recipe, m_test.seed, InputChange::none}));
+      }
+      for (std::size_t t = 0; t < shape().tensors.size(); ++t) {
+        const auto& resolved = shape().tensors[t];
+        if (resolved.role != model::TensorRole::out) continue;
+        auto got = m_test.reordered ? reordered.tensors[t] : noisy(t, known->right);
+        AKO_TRY(CompareResult result, judge(t, known->right, got, Strictness::full));
+        if (result.reference_at_fault) continue;
+        m_out.lines.push_back(
+            {"honest:reordered", resolved.name, shape().tag,
+             result.pass ? SelfTestLine::Result::failed_as_it_must : SelfTestLine::Result::passed,
+             recipe, result.pass ? "an honest answer passes" : result.reason});
+        if (!result.pass)
+          m_out.faults.push_back(
+              fmt::format("an honest answer to \"{}\" at {} would fail ({} inputs): {}",
+                          resolved.name, shape().tag, inputs::to_string(recipe), result.reason));
+      }
+    }
+    return {};
+  }
+
+  /// Rounded to nearest after the error of a sum of `accumulate` terms in float32 was added, with
+  /// alternating signs: what another order of summation leaves.
+  std::vector<std::byte> noisy(std::size_t t, const OracleAnswer& answer) const {
+    const auto& resolved = shape().tensors[t];
+    const TensorView right = expected(t, answer);
+    std::vector<std::byte> out(static_cast<std::size_t>(resolved.bytes));
+    const RowPlan rows = plan_rows(resolved);
+    const double error =
+        std::sqrt(static_cast<double>(accumulate_length(*m_test.contract, shape()))) *
+        (resolved.dtype == model::Dtype::float64 ? 0x1p-53 : 0x1p-24);
+    const bool floating = model::class_of(resolved.dtype) == model::DtypeClass::floating;
+    std::vector<double> row(static_cast<std::size_t>(rows.length));
+    for (std::int64_t r = 0; r < rows.rows; ++r) {
+      read_elements(right, r * rows.length, row);
+      double squares = 0;
+      for (double value : row) squares += std::isfinite(value) ? value * value : 0;
+      const double rms = std::sqrt(squares / static_cast<double>(rows.length));
+      for (std::int64_t i = 0; i < rows.length; ++i) {
+        double& value = row[static_cast<std::size_t>(i)];
+        if (floating && declared(t).compare == model::Compare::close && std::isfinite(value))
+          value += (i % 2 ? error : -error) * rms;
+        inputs::store(resolved.dtype, out, offset_of(resolved, r * rows.length + i), value);
+      }
+    }
+    return out;
+  }
+
+  std::vector<Recipe> order(Recipe own) const {
+    std::vector<Recipe> out = {Recipe::plain, own};
+    for (Recipe recipe : inputs::all_recipes())
+      if (std::find(out.begin(), out.end(), recipe) == out.end()) out.push_back(recipe);
+    return out;
+  }
+
+  /// Damage so gross that the elements alone must show it.
+  static bool gross(Mutant mutant) {
+    return mutant != Mutant::scaled_101 && mutant != Mutant::truncated &&
+           mutant != Mutant::short_sum;
+  }
+
+  template <class Make>
+  base::Status put(const char* name, Recipe own, Strictness strictness, Make make) {
+    SelfTestLine line{name,          tensor().name,
+                      shape().tag,   SelfTestLine::Result::not_applicable,
+                      Recipe::plain, "does not exist here"};
+    for (Recipe recipe : order(own)) {
+      AKO_TRY(Answers * known, answers(recipe));
+      const std::vector<std::byte> got = make(*known);
+      if (got.empty() || got == ideal(m_tensor, known->right)) continue;
+      AKO_TRY(CompareResult result, judge(m_tensor, known->right, got, strictness));
+      if (result.reference_at_fault) continue;
+      line.recipe = recipe;
+      line.result = SelfTestLine::Result::passed;
+      line.detail = fmt::format("passes at {} of the tolerance",
+                                fmt::format("{:.2g}", result.max_of_allowed));
+      if (result.pass) continue;
+      line.result = SelfTestLine::Result::failed_as_it_must;
+      line.detail =
+          fmt::format("refused on {} inputs: {}", inputs::to_string(recipe), result.reason);
+      if (std::find(m_out.judged.begin(), m_out.judged.end(), recipe) == m_out.judged.end())
+        m_out.judged.push_back(recipe);
+      break;
+    }
+    if (line.result == SelfTestLine::Result::passed)
+      m_out.faults.push_back(fmt::format("{} would pass for \"{}\" at {} on every kind of inputs: "
+                                         "the tolerance cannot tell it from the right answer",
+                                         name, line.tensor, line.shape));
+    m_out.lines.push_back(std::move(line));
+    return {};
+  }
+
+  base::Status put_probe(Probe probe) {
+    return put(to_string(probe), recipe_for(probe), Strictness::elements_alone,
+               [&](const Answers& known) {
+                 std::vector<TensorView> inputs;
+                 for (std::size_t t = 0; t < shape().tensors.size(); ++t)
+                   if (shape().tensors[t].role == model::TensorRole::in)
+                     inputs.push_back(view(shape().tensors[t], known.right.tensors[t]));
+                 return probe_answer(probe, tensor(), expected(m_tensor, known.right), inputs,
+                                     expected(m_tensor, known.other_seed));
+               });
+  }
+
+  base::Status put_mutant(Mutant mutant) {
+    return put(to_string(mutant), recipe_for(mutant),
+               gross(mutant) ? Strictness::elements_alone : Strictness::full,
+               [&](const Answers& known) {
+                 TensorView changed;
+                 if (mutant == Mutant::short_sum && known.short_exists)
+                   changed = expected(m_tensor, known.shortened);
+                 if (mutant == Mutant::swapped_operands && known.swap_exists)
+                   changed = expected(m_tensor, known.swapped);
+                 return mutant_answer(mutant, tensor(), expected(m_tensor, known.right), changed);
+               });
+  }
+
+  const SelfTest& m_test;
+  int m_shape = 0;
+  std::size_t m_tensor = 0;
+  std::map<std::pair<int, Recipe>, Answers> m_answers;
+  SelfTestReport m_out;
+};
+
+} // namespace
+
+base::Expected<SelfTestReport> self_test(const SelfTest& test) {
+  AKO_CHECK(test.contract && test.oracle && !test.shapes.empty(), "a self-test needs an oracle");
+  return Run(test).run();
+}
+
+std::optional<model::Outcome> outcome_of(const SelfTestReport& report) {
+  if (report.faults.empty()) return std::nullopt;
+  std::string reason = report.faults.front();
+  if (report.faults.size() > 1) reason += fmt::format("; and {} more", report.faults.size() - 1);
+  base::Json lines = base::Json::array();
+  for (const auto& fault : report.faults) lines.push_back(fault);
+  return model::Outcome{model::OutcomeKind::task_error,
+                        model::Fault::task,
+                        reason,
+                        {{"self_test", reason, {{"faults", lines}}, true}}};
+}
+
+} // namespace ako::judge

@@ -1,0 +1,107 @@
+#include "judge/tolerance.hpp"
+
+#include "inputs/codec.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace ako::judge {
+namespace {
+
+constexpr double k_float32_roundoff = 0x1p-24, k_float64_roundoff = 0x1p-53;
+
+/// Share of one-quantum flips in narrow outputs: three times what bfloat16 intermediates cause.
+constexpr double k_flip_share = 0.05;
+/// A scale error of 0.5 % in the output is no rounding; rounding noise moves the slope by far less
+/// than this on the few hundred elements it is asked for.
+constexpr double k_slope_limit = 0.004;
+/// Truncation has a mean signed error of -0.5 quanta, rounding to nearest 0.
+constexpr double k_bias_limit = 0.25;
+
+double narrowest_input_roundoff(const model::ResolvedShape& shape) {
+  double out = 0;
+  for (const auto& tensor : shape.tensors)
+    if (tensor.role != model::TensorRole::out && tensor.role != model::TensorRole::workspace &&
+        model::class_of(tensor.dtype) == model::DtypeClass::floating &&
+        tensor.dtype != model::Dtype::float8_e8m0fnu && model::bits_of(tensor.dtype) >= 16)
+      out = std::max(out, inputs::numbers_of(tensor.dtype).unit_roundoff);
+  return out;
+}
+
+base::Status check_given(const std::optional<double>& value, const char* key) {
+  if (!value || (std::isfinite(*value) && *value >= 0)) return {};
+  return base::fail(base::ErrorKind::invalid, "a tolerance must be a finite number, not negative",
+                    {.where = std::string("tolerance.") + key,
+                     .found = fmt::format("{}", *value),
+                     .allowed = "0 or more",
+                     .next = "leave it out to have it derived"});
+}
+
+} // namespace
+
+std::int64_t accumulate_length(const model::Contract& contract, const model::ResolvedShape& shape) {
+  if (!contract.tolerance.accumulate.empty() && shape.accumulate > 0) return shape.accumulate;
+  std::int64_t longest = 1;
+  for (const auto& tensor : shape.tensors)
+    if (tensor.role == model::TensorRole::in || tensor.role == model::TensorRole::inout)
+      for (std::int64_t extent : tensor.shape) longest = std::max(longest, extent);
+  return longest;
+}
+
+base::Expected<Tolerance> derive_tolerance(const model::Contract& contract,
+                                           const model::ResolvedShape& shape, int tensor) {
+  const auto index = static_cast<std::size_t>(tensor);
+  const model::Tensor& declared = contract.tensors[index];
+  const model::ResolvedTensor& resolved = shape.tensors[index];
+  if (declared.compare != model::Compare::close)
+    return base::fail(base::ErrorKind::invalid, "only close-compared tensors have a tolerance",
+                      {.where = declared.name,
+                       .found = model::to_string(declared.compare),
+                       .allowed = "compare = \"close\"",
+                       .next = {}});
+  const model::ToleranceSpec& given = contract.tolerance;
+  AKO_TRY_STATUS(check_given(given.atol, "atol"));
+  AKO_TRY_STATUS(check_given(given.rtol, "rtol"));
+  AKO_TRY_STATUS(check_given(given.max_error_cap, "max_error_cap"));
+  Tolerance out;
+  out.matched_ratio = given.matched_ratio.value_or(1);
+  out.max_error_cap = given.max_error_cap;
+  out.ratio_to_baseline = given.ratio_to_baseline;
+  out.flush_subnormals = declared.flush_subnormals;
+  out.nan_meaningful = declared.nan_meaningful;
+  const int bits = model::bits_of(resolved.dtype);
+  const bool floating = model::class_of(resolved.dtype) == model::DtypeClass::floating;
+  const double u = floating ? inputs::numbers_of(resolved.dtype).unit_roundoff : 0;
+  const double u_acc =
+      resolved.dtype == model::Dtype::float64 ? k_float64_roundoff : k_float32_roundoff;
+  const double u_in = narrowest_input_roundoff(shape);
+  const std::int64_t length = accumulate_length(contract, shape);
+  if (!floating) {
+    // Integers compared closely hold quantised values: off by one is the other rounding.
+    out.atol = 1;
+  } else {
+    out.rtol = bits < 32 ? 3 * u : 32 * u;
+    out.row_factor =
+        8 * std::sqrt(static_cast<double>(length)) * u_acc + (u_in > u_acc && bits < 32 ? u_in : 0);
+    if (contract.reference.precision == model::ErrorPrecision::native) {
+      out.rtol *= 2;
+      out.row_factor *= 2;
+    }
+    if (bits <= 8) out.flip_share = k_flip_share;
+    if (bits < 32 && bits > 8) out.bias_limit = k_bias_limit;
+    out.slope_limit = std::max(k_slope_limit, bits <= 8 ? u / 2 : 0.0);
+  }
+  out.formula =
+      fmt::format("|error| <= {} + {:.3g} rms(row) + {:.3g} |expected| (u {:.3g}, longest sum {})",
+                  given.atol.value_or(out.atol), given.atol || given.rtol ? 0 : out.row_factor,
+                  given.rtol.value_or(out.rtol), u, length);
+  if (given.atol || given.rtol) {
+    out.atol = given.atol.value_or(0);
+    out.rtol = given.rtol.value_or(0);
+    out.row_factor = 0;
+  }
+  return out;
+}
+
+} // namespace ako::judge
