@@ -1,0 +1,53 @@
+#include "client/arena.hpp"
+
+#include <atomic>
+
+namespace ako::client {
+namespace {
+
+// Below where the kernel begins to place mappings (at most 2^40 below the top of the address space,
+// by its randomness), above everything of a program, and where ThreadSanitizer allows memory.
+constexpr std::uint64_t k_first = 0x7e90'0000'0000, k_last = 0x7ef0'0000'0000;
+constexpr std::uint64_t k_gap = 2u << 20;
+
+} // namespace
+
+std::uint64_t next_arena_address(std::int64_t bytes) {
+  static std::atomic<std::uint64_t> next{k_first};
+  const auto step = (static_cast<std::uint64_t>(bytes) + 2 * k_gap - 1) / k_gap * k_gap;
+  AKO_CHECK(step < k_last - k_first, "an arena larger than the range for arenas");
+  std::uint64_t at = next.load();
+  for (;;) {
+    const auto begin = at + step > k_last ? k_first : at;
+    if (next.compare_exchange_weak(at, begin + step)) return begin;
+  }
+}
+
+const model::BufferPlace* find_place(const model::ArenaPlan& plan, int tensor, int set) {
+  const model::BufferPlace* fallback = nullptr;
+  bool several = false;
+  for (const auto& place : plan.places) {
+    if (place.tensor != tensor) continue;
+    if (place.set == set) return &place;
+    if (place.set == 0) fallback = &place;
+    else several = true;
+  }
+  // A static tensor lies once, at set 0, and belongs to every set of the plan.
+  return set >= 0 && set < plan.sets && !several ? fallback : nullptr;
+}
+
+bool Arena::has(int tensor, int set) const { return find_place(m_plan, tensor, set) != nullptr; }
+
+std::span<const std::byte> Arena::bytes(int tensor, int set) const {
+  const auto* place = find_place(m_plan, tensor, set);
+  AKO_CHECK(place, "the arena holds no such buffer");
+  return {m_mapping.data() + place->offset, static_cast<std::size_t>(place->bytes)};
+}
+
+std::uint64_t Arena::address(int tensor, int set) const {
+  const auto* place = find_place(m_plan, tensor, set);
+  AKO_CHECK(place, "the arena holds no such buffer");
+  return m_plan.address + static_cast<std::uint64_t>(place->offset);
+}
+
+} // namespace ako::client

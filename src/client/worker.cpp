@@ -1,0 +1,381 @@
+#include "client/worker.hpp"
+
+#include "base/fs.hpp"
+#include "client/endings.hpp"
+#include "client/link.hpp"
+#include "client/processes.hpp"
+#include "protocol/values.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <fmt/format.h>
+#include <sstream>
+
+namespace ako::client {
+
+using base::Json;
+using protocol::Kind;
+
+struct Worker::State {
+  WorkerOptions options;
+  std::optional<base::TemporaryDir> scratch;
+  std::optional<Link> link;
+  SandboxReport sandbox;
+  std::vector<MappedArena> arenas;
+  bool paused = false;
+  Activity at_answer; ///< when the last answer came
+
+  WorkerFailure from(const Incident& incident, Kind kind) {
+    auto failure = failure_of(incident, protocol::to_string(kind), arenas);
+    failure.out = link->out();
+    failure.err = link->err();
+    return failure;
+  }
+
+  Answer<Json> ask(Kind kind, const Json& body, double seconds, std::vector<int> fds = {}) {
+    if (paused) resume();
+    auto answer = link->ask(kind, body, base::Deadline::after_seconds(seconds), std::move(fds));
+    if (link->alive()) at_answer = activity_of(link->process().pid());
+    if (!answer) return tl::unexpected(from(answer.error(), kind));
+    return std::move(*answer);
+  }
+
+  void resume() {
+    link->process().signal_group(SIGCONT);
+    paused = false;
+  }
+};
+
+namespace {
+
+WorkerFailure from_error(base::Error error, const char* during) {
+  WorkerFailure failure;
+  failure.kind = FailureKind::environment;
+  failure.text = error.text();
+  failure.error = std::move(error);
+  failure.during = during;
+  return failure;
+}
+
+#define CLIENT_TRY(declaration, expression, during)                                                \
+  auto AKO_JOIN(client_try_, __LINE__) = (expression);                                             \
+  if (!AKO_JOIN(client_try_, __LINE__))                                                            \
+    return tl::unexpected(from_error(AKO_JOIN(client_try_, __LINE__).error(), during));            \
+  declaration = std::move(*AKO_JOIN(client_try_, __LINE__))
+
+#define CLIENT_ASK(declaration, expression)                                                        \
+  auto AKO_JOIN(client_ask_, __LINE__) = (expression);                                             \
+  if (!AKO_JOIN(client_ask_, __LINE__))                                                            \
+    return tl::unexpected(std::move(AKO_JOIN(client_ask_, __LINE__).error()));                     \
+  declaration = std::move(*AKO_JOIN(client_ask_, __LINE__))
+
+std::int64_t integer(const Json& object, const char* key, std::int64_t fallback = 0) {
+  return base::get_or<std::int64_t>(object, key, fallback);
+}
+
+std::vector<std::string> texts(const Json& object, const char* key) {
+  std::vector<std::string> list;
+  const auto found = base::get<Json>(object, key);
+  if (!found || !found->is_array()) return list;
+  for (const auto& item : *found)
+    if (item.is_string()) list.push_back(item.get<std::string>());
+  return list;
+}
+
+std::vector<double> numbers(const Json& object, const char* key) {
+  std::vector<double> list;
+  const auto found = base::get<Json>(object, key);
+  if (!found || !found->is_array()) return list;
+  for (const auto& item : *found) list.push_back(item.is_number() ? item.get<double>() : 0);
+  return list;
+}
+
+SandboxReport sandbox_from(const Json& json) {
+  const auto flag = [&](const char* key) { return base::get_or<bool>(json, key, false); };
+  SandboxReport report;
+  report.landlock = flag("landlock");
+  report.seccomp = flag("seccomp");
+  report.user_namespace = flag("user_namespace");
+  report.pid_namespace = flag("pid_namespace");
+  report.network_namespace = flag("network_namespace");
+  report.ipc_namespace = flag("ipc_namespace");
+  report.mount_namespace = flag("mount_namespace");
+  report.label = base::get_or<std::string>(json, "label", "");
+  return report;
+}
+
+/// What a worker may read beyond the system: its artifact, and where it looks for libraries.
+std::vector<std::string> read_paths(const model::LaunchSpec& spec) {
+  std::vector<std::string> paths{spec.library_path};
+  const auto at = spec.environment.find("LD_LIBRARY_PATH");
+  if (at == spec.environment.end()) return paths;
+  std::istringstream list(at->second);
+  for (std::string path; std::getline(list, path, ':');)
+    if (!path.empty()) paths.push_back(path);
+  return paths;
+}
+
+LinkOptions link_options(const WorkerOptions& options, const std::filesystem::path& scratch) {
+  LinkOptions link;
+  link.program = options.program;
+  link.args = {"worker"};
+  if (options.sandbox == Sandbox::none) link.args.emplace_back("--uncontained");
+  link.env = child_environment();
+  link.env.push_back(fmt::format("HOME={}", scratch.string()));
+  link.env.push_back(fmt::format("TMPDIR={}", scratch.string()));
+  for (const auto& [name, value] : options.spec.environment)
+    link.env.push_back(fmt::format("{}={}", name, value));
+  link.cwd = scratch.string();
+  link.keep_bytes =
+      static_cast<std::size_t>(std::max<std::int64_t>(0, options.limits.output_bytes));
+  link.flood_bytes = options.flood_bytes;
+  link.watched_folder = scratch;
+  link.disk_bytes = options.disk_bytes;
+  link.limits.open_files = 512;
+  link.limits.core_bytes = 0;
+  return link;
+}
+
+} // namespace
+
+Worker::Worker() : m_state(std::make_unique<State>()) {}
+Worker::Worker(Worker&&) noexcept = default;
+Worker& Worker::operator=(Worker&&) noexcept = default;
+Worker::~Worker() {
+  if (m_state && m_state->link) m_state->link->kill();
+}
+
+Answer<Worker> Worker::start(WorkerOptions options) {
+  if (options.program.empty()) {
+    CLIENT_TRY(options.program, find_child_program(), "start");
+  }
+  Worker worker;
+  auto& state = *worker.m_state;
+  state.options = std::move(options);
+  CLIENT_TRY(state.scratch, base::TemporaryDir::make("ako-worker-"), "start");
+  const auto scratch = state.scratch->path();
+  CLIENT_TRY(state.link, Link::start(link_options(state.options, scratch)), "start");
+  const double seconds = state.options.limits.load_seconds;
+  CLIENT_ASK(const auto hello,
+             state.ask(Kind::hello, Json{{"protocol", protocol::k_version}}, seconds));
+  if (integer(hello, "protocol") != protocol::k_version)
+    return tl::unexpected(
+        from_error({base::ErrorKind::environment, "ako-child is of another version than ako",
+                    state.options.program.string(), "", "", ""},
+                   "start"));
+  CLIENT_ASK(const auto contained,
+             state.ask(Kind::configure,
+                       Json{{"scratch", scratch.string()},
+                            {"cores", state.options.cores},
+                            {"sandbox", state.options.sandbox == Sandbox::full ? "full" : "none"},
+                            {"disk_bytes", state.options.disk_bytes},
+                            {"read_paths", read_paths(state.options.spec)}},
+                       seconds));
+  state.sandbox = sandbox_from(contained);
+  return worker;
+}
+
+Answer<void> Worker::share_eviction(const Keeper& keeper) {
+  if (keeper.evict_fd() < 0)
+    return tl::unexpected(
+        from_error({base::ErrorKind::internal, "the keeper has no eviction buffer"}, "share"));
+  CLIENT_ASK(const auto answer,
+             m_state->ask(Kind::share, Json{{"bytes", keeper.evict_bytes()}},
+                          m_state->options.limits.load_seconds, {keeper.evict_fd()}));
+  static_cast<void>(answer);
+  return {};
+}
+
+Answer<LoadReport> Worker::load() {
+  const auto& spec = m_state->options.spec;
+  CLIENT_ASK(const auto answer, m_state->ask(Kind::load,
+                                             Json{{"library", spec.library_path},
+                                                  {"hash", spec.library_hash},
+                                                  {"prepare", spec.has_prepare},
+                                                  {"plan", spec.has_plan}},
+                                             m_state->options.limits.load_seconds));
+  LoadReport report;
+  report.hash = base::get_or<std::string>(answer, "hash", "");
+  report.has_prepare = base::get_or<bool>(answer, "has_prepare", false);
+  report.has_plan = base::get_or<bool>(answer, "has_plan", false);
+  report.libraries = texts(answer, "libraries");
+  report.threads_before = static_cast<int>(integer(answer, "threads_before"));
+  report.threads_after = static_cast<int>(integer(answer, "threads_after"));
+  report.load_ns = integer(answer, "load_ns");
+  report.interposed = texts(answer, "interposed");
+  report.changed = texts(answer, "changed");
+  report.sandbox = m_state->sandbox;
+  report.measure = base::get_or<Json>(answer, "measure", Json::object());
+  return report;
+}
+
+Answer<void> Worker::map(const Arena& arena) {
+  CLIENT_ASK(const auto answer, m_state->ask(Kind::map,
+                                             Json{{"arena", protocol::hex(arena.id())},
+                                                  {"address", protocol::hex(arena.plan().address)},
+                                                  {"bytes", arena.plan().bytes}},
+                                             m_state->options.limits.load_seconds, {arena.fd()}));
+  static_cast<void>(answer);
+  m_state->arenas.push_back({arena.id(), arena.tag(), arena.plan()});
+  return {};
+}
+
+Answer<void> Worker::unmap(const Arena& arena) {
+  CLIENT_ASK(const auto answer,
+             m_state->ask(Kind::unmap, Json{{"arena", protocol::hex(arena.id())}},
+                          m_state->options.limits.load_seconds));
+  static_cast<void>(answer);
+  std::erase_if(m_state->arenas, [&](const auto& mapped) { return mapped.id == arena.id(); });
+  return {};
+}
+
+Answer<void> Worker::use(const Binding& binding) {
+  Json pointers = Json::array();
+  for (const auto& set : binding.pointers) {
+    Json list = Json::array();
+    for (const auto address : set) list.push_back(protocol::hex(address));
+    pointers.push_back(std::move(list));
+  }
+  CLIENT_ASK(const auto answer, m_state->ask(Kind::use,
+                                             Json{{"integers", binding.integers},
+                                                  {"scalars", binding.scalars},
+                                                  {"pointers", pointers},
+                                                  {"bytes", binding.bytes}},
+                                             m_state->options.limits.load_seconds));
+  static_cast<void>(answer);
+  return {};
+}
+
+Answer<CallReport> Worker::call(int set, Function function) {
+  const char* name = function == Function::call      ? "call"
+                     : function == Function::prepare ? "prepare"
+                                                     : "plan";
+  const auto begin = base::monotonic_ns();
+  CLIENT_ASK(const auto answer, m_state->ask(Kind::call, Json{{"set", set}, {"function", name}},
+                                             m_state->options.limits.call_seconds));
+  CallReport report;
+  report.parent_wall_ns = base::monotonic_ns() - begin;
+  report.ns = integer(answer, "ns");
+  report.threads_before = static_cast<int>(integer(answer, "threads_before"));
+  report.threads_after = static_cast<int>(integer(answer, "threads_after"));
+  report.changed = texts(answer, "changed");
+  return report;
+}
+
+namespace {
+
+Json job_json(const SampleJob& job) {
+  const char* timing = job.timing == SampleJob::Timing::each_call    ? "each"
+                       : job.timing == SampleJob::Timing::whole_pass ? "pass"
+                                                                     : "automatic";
+  return Json{{"sets", job.sets},
+              {"warmup_sets", job.warmup_sets},
+              {"warmup_ns", job.warmup_ns},
+              {"cache", model::to_string(job.cache)},
+              {"warm_tensors", job.warm_tensors},
+              {"timing", timing}};
+}
+
+SampleReport sample_from(const Json& answer) {
+  SampleReport report;
+  report.call_ns = numbers(answer, "call_ns");
+  report.pass_ns = base::get_or<double>(answer, "pass_ns", 0);
+  report.calls = static_cast<int>(integer(answer, "calls"));
+  report.first_ns = integer(answer, "first_ns");
+  report.last_ns = integer(answer, "last_ns");
+  report.warmup_calls = integer(answer, "warmup_calls");
+  report.warmup_spent_ns = integer(answer, "warmup_spent_ns");
+  report.evict_spent_ns = integer(answer, "evict_spent_ns");
+  report.timer_overhead_ns = integer(answer, "timer_overhead_ns");
+  report.threads_before = static_cast<int>(integer(answer, "threads_before"));
+  report.threads_after = static_cast<int>(integer(answer, "threads_after"));
+  report.children = static_cast<int>(integer(answer, "children"));
+  report.cpu_ns = integer(answer, "cpu_ns");
+  report.counters = {integer(answer, "cycles", -1), integer(answer, "instructions", -1),
+                     integer(answer, "cache_misses", -1)};
+  report.changed = texts(answer, "changed");
+  report.cache_state = base::get_or<std::string>(answer, "cache_state", "");
+  return report;
+}
+
+} // namespace
+
+Answer<SampleReport> Worker::sample(const SampleJob& job) {
+  const auto& limits = m_state->options.limits;
+  // Every call may take its own time; the evictions between are ako's.
+  const double seconds = limits.call_seconds * static_cast<double>(1 + job.warmup_sets.size()) +
+                         limits.call_seconds * static_cast<double>(job.sets.size()) +
+                         static_cast<double>(job.warmup_ns) / 1e9;
+  const auto before = activity();
+  const auto begin = base::monotonic_ns();
+  CLIENT_ASK(const auto answer, m_state->ask(Kind::sample, job_json(job),
+                                             std::min(seconds, limits.evaluation_seconds)));
+  auto report = sample_from(answer);
+  report.parent_wall_ns = base::monotonic_ns() - begin;
+  report.parent_cpu_ns = m_state->at_answer.cpu_ns - before.cpu_ns;
+  report.parent_wait_ns = m_state->at_answer.wait_ns - before.wait_ns;
+  if (report.calls != static_cast<int>(job.sets.size())) {
+    WorkerFailure failure;
+    failure.kind = FailureKind::violation;
+    failure.text = fmt::format("reported {} calls of {}", report.calls, job.sets.size());
+    failure.during = "sample";
+    quit();
+    return tl::unexpected(failure);
+  }
+  return report;
+}
+
+Answer<ResidencyReport> Worker::residency(int set) {
+  CLIENT_ASK(const auto answer, m_state->ask(Kind::residency, Json{{"set", set}},
+                                             m_state->options.limits.load_seconds));
+  ResidencyReport report;
+  report.cached_line_ns = base::get_or<double>(answer, "cached_line_ns", 0);
+  report.evicted_line_ns = base::get_or<double>(answer, "evicted_line_ns", 0);
+  report.memory_line_ns = base::get_or<double>(answer, "memory_line_ns", 0);
+  report.resident_share = base::get_or<double>(answer, "resident_share", 0);
+  report.evict_ns = integer(answer, "evict_ns");
+  return report;
+}
+
+base::Status Worker::pause() {
+  if (!alive() || m_state->paused) return {};
+  auto& process = m_state->link->process();
+  process.signal_group(SIGSTOP);
+  m_state->paused = true;
+  for (int i = 0; i < 2000; ++i) {
+    if (all_stopped(process.pid())) return {};
+    timespec nap{0, 50'000};
+    nanosleep(&nap, nullptr);
+  }
+  return base::fail(base::ErrorKind::environment, "a worker could not be paused");
+}
+
+base::Status Worker::resume() {
+  if (alive() && m_state->paused) m_state->resume();
+  return {};
+}
+
+Activity Worker::activity() const {
+  if (!alive()) return {};
+  return activity_of(m_state->link->process().pid());
+}
+
+std::int64_t Worker::idle_cpu_ns() const {
+  return alive() ? activity().cpu_ns - m_state->at_answer.cpu_ns : 0;
+}
+
+const std::string& Worker::label() const { return m_state->options.spec.label; }
+bool Worker::alive() const { return m_state && m_state->link && m_state->link->alive(); }
+std::string Worker::out() const { return m_state->link->out(); }
+std::string Worker::err() const { return m_state->link->err(); }
+int Worker::pid() const { return m_state->link->process().pid(); }
+
+void Worker::quit() {
+  if (!alive()) return;
+  constexpr double k_seconds = 0.5;
+  static_cast<void>(m_state->ask(Kind::quit, Json::object(), k_seconds));
+  m_state->link->kill();
+}
+
+} // namespace ako::client
