@@ -1,5 +1,5 @@
-// Packed arrays: single elements and ranges. The loops are written so that the compiler makes vector
-// code of them.
+// Packed arrays: single elements and ranges. The loops are written so that the compiler makes
+// vector code of them.
 #include "inputs/codec.hpp"
 
 #include "base/error.hpp"

@@ -10,6 +10,12 @@
 
 namespace ako::inputs {
 
+/// bits * bound >> shift without losing the upper half.
+inline std::uint64_t scaled(std::uint64_t bits, std::uint64_t bound, int shift) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>((static_cast<Wide>(bits) * bound) >> shift);
+}
+
 using Philox4x32 = std::array<std::uint32_t, 4>;
 Philox4x32 philox(Philox4x32 counter, std::array<std::uint32_t, 2> key);
 
@@ -55,7 +61,16 @@ std::span<const std::int32_t, 65536> normal_quantiles();
 /// +- 4.7.
 std::int32_t normal_fixed(std::uint32_t bits);
 
-/// A permutation of [0, count) without a table: image of `index`, keyed by the stream.
-std::uint64_t permuted(const BitStream& stream, std::uint64_t count, std::uint64_t index);
+/// A permutation of [0, count) without a table: number `which` of the stream.
+class Permutation {
+public:
+  Permutation(const BitStream& stream, std::uint64_t count, std::uint64_t which = 0);
+  std::uint64_t operator()(std::uint64_t index) const; ///< index < count
+
+private:
+  std::uint64_t m_count, m_mask;
+  int m_half;
+  std::array<std::uint32_t, 8> m_keys;
+};
 
 } // namespace ako::inputs
