@@ -1,8 +1,8 @@
 // `ako new --from REPO:path::symbol`: a C++ kernel taken out of a repository with what it includes.
 #pragma once
 
-#include "model/sources.hpp"
 #include "base/cpp_scan.hpp"
+#include "model/sources.hpp"
 
 #include "base/fs.hpp"
 
@@ -26,7 +26,7 @@ base::Expected<ExtractRequest> parse_from(std::string_view text);
 struct Extracted {
   std::string kernel;
   std::vector<model::SourceText> files; ///< the whole starting task, task.toml among them
-  base::Function function;                    ///< what was found
+  base::Function function;              ///< what was found
   std::string commit, origin;           ///< of the repository; empty when it is no git work tree
   std::vector<std::string> questions;   ///< contract keys that nobody but the user can answer
   std::vector<std::string> unresolved;  ///< includes not found in the repository, taken as system's

@@ -1,0 +1,271 @@
+#include "workspace/commit.hpp"
+
+#include "workspace/commit_paths.hpp"
+#include "workspace/git.hpp"
+#include "workspace/listing.hpp"
+
+#include "base/log.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <set>
+#include <sys/stat.h>
+#include <time.h>
+
+namespace ako::workspace {
+
+using base::ErrorKind;
+using base::Expected;
+using base::fail;
+namespace fs = base::fs;
+
+namespace {
+
+constexpr std::int64_t k_largest_committed = 64 << 20;
+constexpr const char* k_no_object = "0000000000000000000000000000000000000000";
+
+/// path -> "mode id", for one side of the three that an index entry is compared over.
+using Entries = std::map<std::string, std::string>;
+
+/// Rows "mode [type] id [stage] TAB path NUL" of ls-tree -z and ls-files -s -z.
+Entries read_entries(const std::string& text, std::size_t id_field) {
+  Entries entries;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    const std::string row = text.substr(at, end - at);
+    at = end + 1;
+    const std::size_t tab = row.find('\t');
+    if (tab == std::string::npos) continue;
+    std::vector<std::string> fields;
+    for (std::size_t i = 0; i < tab;) {
+      const std::size_t space = std::min(row.find(' ', i), tab);
+      fields.push_back(row.substr(i, space - i));
+      i = space + 1;
+    }
+    if (fields.size() > id_field) entries[row.substr(tab + 1)] = fields[0] + " " + fields[id_field];
+  }
+  return entries;
+}
+
+class Committer {
+public:
+  Committer(const Workdir& workdir, GitPlace place)
+      : m_workdir(workdir), m_place(std::move(place)), m_git(m_place.top) {}
+
+  Expected<std::string> commit(const std::string& message, const std::vector<std::string>& paths) {
+    AKO_TRY(m_top_paths, in_repository(paths));
+    AKO_TRY(const auto scratch, base::TemporaryDir::make("ako-index-"));
+    m_index = scratch.path() / "index";
+    AKO_TRY_STATUS(read_head());
+    AKO_TRY(const std::string tree, write_tree(paths));
+    AKO_TRY(const std::string id, write_commit(tree, message));
+    Git::Call move;
+    move.args = {"update-ref", "-m", "ako: " + message.substr(0, message.find('\n')),
+                 "HEAD",       id,   m_head.empty() ? k_no_object : m_head};
+    AKO_TRY_STATUS(m_git.run(move));
+    update_index(id);
+    return id;
+  }
+
+private:
+  Expected<std::vector<std::string>> in_repository(const std::vector<std::string>& paths) {
+    std::vector<std::string> list;
+    for (const auto& path : paths) {
+      const std::string plain = fs::path(path).lexically_normal().generic_string();
+      if (plain.starts_with("..") || plain.starts_with("/") || plain.empty() || plain == ".")
+        return fail(ErrorKind::internal, "a path outside the task was to be committed",
+                    {.where = path, .found = {}, .allowed = {}, .next = {}});
+      list.push_back(m_place.prefix.empty() ? plain : m_place.prefix + "/" + plain);
+    }
+    return list;
+  }
+
+  base::Status read_head() {
+    Git::Call call;
+    call.args = {"rev-parse", "--verify", "--quiet", "HEAD^{commit}"};
+    AKO_TRY(const auto result, m_git.try_run(call));
+    if (result.ok()) m_head = result.out.substr(0, result.out.find('\n'));
+    return {};
+  }
+
+  Expected<std::string> on_private_index(std::vector<std::string> args, std::string stdin_text) {
+    Git::Call call;
+    call.args = std::move(args);
+    call.stdin_text = std::move(stdin_text);
+    call.index = m_index;
+    return m_git.run(call);
+  }
+
+  /// HEAD's tree with the declared paths as they are on disk. Ignore rules do not apply: what is
+  /// declared is part of the record.
+  Expected<std::string> write_tree(const std::vector<std::string>& paths) {
+    if (!m_head.empty()) {
+      AKO_TRY_STATUS(on_private_index({"read-tree", m_head}, {}));
+    } else {
+      AKO_TRY_STATUS(on_private_index({"read-tree", "--empty"}, {}));
+    }
+    std::vector<std::string> listing = {"ls-files", "-z", "--"};
+    listing.insert(listing.end(), m_top_paths.begin(), m_top_paths.end());
+    AKO_TRY(const std::string old, on_private_index(listing, {}));
+    std::set<std::string> names;
+    for (std::size_t at = 0; at < old.size();) {
+      const std::size_t end = std::min(old.find('\0', at), old.size());
+      names.insert(old.substr(at, end - at));
+      at = end + 1;
+    }
+    const std::string prefix = m_place.prefix.empty() ? "" : m_place.prefix + "/";
+    for (const auto& path : paths) {
+      AKO_TRY(const auto files, files_of(path));
+      for (const auto& file : files) names.insert(prefix + file);
+    }
+    std::string rows;
+    for (const auto& name : names) rows += name + '\0';
+    if (!rows.empty())
+      AKO_TRY_STATUS(
+          on_private_index({"update-index", "--add", "--remove", "-z", "--stdin"}, rows));
+    return on_private_index({"write-tree"}, {});
+  }
+
+  Expected<std::vector<std::string>> files_of(const std::string& path) {
+    const std::string plain = fs::path(path).lexically_normal().generic_string();
+    std::error_code why;
+    std::vector<std::string> list;
+    if (fs::is_directory(fs::symlink_status(m_workdir.task() / plain, why))) {
+      AKO_TRY(list, list_below(m_workdir.task(), plain));
+    } else {
+      list.push_back(plain);
+    }
+    std::erase_if(list, [&](const std::string& file) {
+      struct stat info {};
+      if (lstat((m_workdir.task() / file).c_str(), &info) != 0) return true;
+      const bool lawful = S_ISREG(info.st_mode) || S_ISLNK(info.st_mode);
+      return !lawful || info.st_size > k_largest_committed;
+    });
+    return list;
+  }
+
+  Expected<std::string> write_commit(const std::string& tree, const std::string& message) {
+    Git::Call call;
+    call.args = {"commit-tree", tree};
+    if (!m_head.empty()) call.args.insert(call.args.end(), {"-p", m_head});
+    call.args.insert(call.args.end(), {"-F", "-"});
+    call.stdin_text = message;
+    Git::Call who;
+    who.args = {"var", "GIT_COMMITTER_IDENT"};
+    AKO_TRY(const auto known, m_git.try_run(who));
+    if (!known.ok()) // nobody has told git a name on this machine: the record says who wrote it
+      call.environment = {"GIT_AUTHOR_NAME=ako", "GIT_AUTHOR_EMAIL=ako@localhost",
+                          "GIT_COMMITTER_NAME=ako", "GIT_COMMITTER_EMAIL=ako@localhost"};
+    return m_git.run(call);
+  }
+
+  Expected<Entries> entries_of_commit(const std::string& commit) {
+    if (commit.empty()) return Entries{};
+    Git::Call call;
+    call.args = {"ls-tree", "-r", "-z", "--full-tree", commit, "--"};
+    call.args.insert(call.args.end(), m_top_paths.begin(), m_top_paths.end());
+    AKO_TRY(const std::string text, m_git.run(call));
+    return read_entries(text, 2);
+  }
+
+  /// Brings the user's index along for entries that were as in the old HEAD. What they had staged
+  /// themselves stays as they staged it. The commit stands whatever happens here.
+  void update_index(const std::string& id) {
+    auto rows = index_changes(id);
+    if (rows && !rows->empty()) {
+      Git::Call call;
+      call.args = {"update-index", "-z", "--index-info"};
+      call.stdin_text = *rows;
+      for (int attempt = 0; attempt < 20; ++attempt) {
+        if (m_git.run(call)) return;
+        const timespec pause{0, 100'000'000}; // somebody else's git command holds the index
+        nanosleep(&pause, nullptr);
+      }
+      base::info("the commit was made, but the index could not be updated: `git status` will show "
+                 "the task's files as changed until `git add` is run on them");
+    }
+  }
+
+  Expected<std::string> index_changes(const std::string& id) {
+    AKO_TRY(const Entries before, entries_of_commit(m_head));
+    AKO_TRY(const Entries after, entries_of_commit(id));
+    Git::Call call;
+    call.args = {"ls-files", "-s", "-z", "--"};
+    call.args.insert(call.args.end(), m_top_paths.begin(), m_top_paths.end());
+    AKO_TRY(const std::string text, m_git.run(call));
+    const Entries staged = read_entries(text, 1);
+    std::set<std::string> names;
+    for (const auto* side : {&before, &after})
+      for (const auto& [path, entry] : *side) names.insert(path);
+    const auto of = [](const Entries& entries, const std::string& path) {
+      const auto found = entries.find(path);
+      return found == entries.end() ? std::string() : found->second;
+    };
+    std::string rows;
+    for (const auto& path : names) {
+      const std::string now = of(staged, path), wanted = of(after, path);
+      if (now == wanted || now != of(before, path)) continue;
+      rows += (wanted.empty() ? fmt::format("0 {}", k_no_object) : wanted) + "\t" + path + '\0';
+    }
+    return rows;
+  }
+
+  const Workdir& m_workdir;
+  GitPlace m_place;
+  Git m_git;
+  fs::path m_index;
+  std::string m_head;
+  std::vector<std::string> m_top_paths;
+};
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  return text;
+}
+
+} // namespace
+
+Expected<std::vector<std::string>> commit_obstacles(const Workdir& workdir) {
+  AKO_TRY(const GitPlace place, workdir.git());
+  static constexpr std::pair<const char*, const char*> k_states[] = {
+      {"MERGE_HEAD", "a merge is under way (git merge --continue or --abort)"},
+      {"rebase-merge", "a rebase is under way (git rebase --continue or --abort)"},
+      {"rebase-apply", "a rebase or am is under way (git rebase or am --continue or --abort)"},
+      {"CHERRY_PICK_HEAD", "a cherry-pick is under way (git cherry-pick --continue or --abort)"},
+      {"REVERT_HEAD", "a revert is under way (git revert --continue or --abort)"},
+      {"BISECT_LOG", "a bisection is under way (git bisect reset)"},
+      {"index.lock", "the index is locked (wait for the git command that holds it; when none "
+                     "runs, remove the file)"}};
+  std::vector<std::string> found;
+  std::error_code why;
+  for (const auto& [file, words] : k_states)
+    if (fs::exists(place.git_dir / file, why))
+      found.push_back(fmt::format("{}: {}", (place.git_dir / file).string(), words));
+  return found;
+}
+
+Expected<std::string> commit_paths(const Workdir& workdir, const std::string& message,
+                                   const std::vector<std::string>& paths) {
+  AKO_TRY(const auto obstacles, commit_obstacles(workdir));
+  if (!obstacles.empty())
+    return fail(ErrorKind::refused, "the repository is in the middle of something else",
+                {.where = workdir.task().string(),
+                 .found = fmt::format("{}", fmt::join(obstacles, "; ")),
+                 .allowed = "a repository at rest",
+                 .next = "finish or abort it, then run the command again"});
+  AKO_TRY(GitPlace place, workdir.git());
+  return Committer(workdir, std::move(place)).commit(message, paths);
+}
+
+Expected<std::string> commit_iteration(const Workdir& workdir, const IterationCommit& iteration) {
+  std::string message =
+      fmt::format("[iter {}] {}\n", iteration.number, one_line(iteration.hypothesis));
+  if (!iteration.body.empty()) message += "\n" + iteration.body + "\n";
+  message += fmt::format("\nAko-Ledger-Head: {}\n", iteration.ledger_head);
+  return commit_paths(workdir, message, iteration.paths);
+}
+
+} // namespace ako::workspace

@@ -1,0 +1,157 @@
+#include "workspace/workdir.hpp"
+
+#include "workspace/git.hpp"
+
+#include <cstdlib>
+#include <fmt/format.h>
+
+namespace ako::workspace {
+
+using base::ErrorKind;
+using base::Expected;
+using base::fail;
+namespace fs = base::fs;
+
+namespace {
+
+Expected<fs::path> absolute_folder(const fs::path& path) {
+  std::error_code why;
+  const fs::path whole = fs::canonical(path.empty() ? fs::path(".") : path, why);
+  if (why)
+    return fail(ErrorKind::usage, "this folder does not exist",
+                {.where = path.string(),
+                 .found = why.message(),
+                 .allowed = {},
+                 .next = "name an existing folder with -C"});
+  if (!fs::is_directory(whole, why)) return whole.parent_path();
+  return whole;
+}
+
+tl::unexpected<base::Error> no_repository(const fs::path& task, const std::string& said) {
+  return fail(ErrorKind::environment, "the task lies in no git repository",
+              {.where = task.string(),
+               .found = said,
+               .allowed = "a folder in a git work tree",
+               .next = "run `git init` there, or make the task with `ako new`"});
+}
+
+/// The records' folder name. A repository that holds one task keeps its records when its folder is
+/// renamed.
+std::string record_id(const GitPlace& place, const std::string& name) {
+  if (!place.prefix.empty()) {
+    std::string id = place.prefix;
+    for (char& c : id)
+      if (c == '/') c = '+';
+    return id;
+  }
+  std::error_code why;
+  std::vector<std::string> there;
+  for (fs::directory_iterator walk(place.common_dir / "ako", why), end; !why && walk != end;
+       walk.increment(why))
+    if (walk->is_directory(why)) there.push_back(walk->path().filename().string());
+  return there.size() == 1 ? there[0] : name;
+}
+
+} // namespace
+
+Expected<Workdir> Workdir::find(const fs::path& start) {
+  AKO_TRY(const fs::path from, absolute_folder(start));
+  std::error_code why;
+  for (fs::path at = from;; at = at.parent_path()) {
+    if (fs::exists(at / "task.toml", why)) return Workdir(at);
+    if (at == at.root_path()) break;
+  }
+  return fail(ErrorKind::usage, "no task here",
+              {.where = from.string(),
+               .found = "no task.toml in this folder or any above it",
+               .allowed = "a task's folder, or one below it",
+               .next = "make a task with `ako new NAME`, or name its folder with -C DIR"});
+}
+
+Expected<Workdir> Workdir::at(const fs::path& task_dir) {
+  AKO_TRY(fs::path whole, absolute_folder(task_dir));
+  return Workdir(std::move(whole));
+}
+
+fs::path Workdir::notes(const std::string& kernel) const {
+  return context() / (kernel + "_notes.md");
+}
+
+fs::path Workdir::microbench(const std::string& kernel) const {
+  return bench() / fmt::format("bench_{}.cpp", kernel);
+}
+
+Expected<GitPlace> Workdir::git() const {
+  if (m_git) return *m_git;
+  const Git git(m_task);
+  Git::Call call;
+  call.args = {"rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir",
+               "--show-prefix"};
+  AKO_TRY(const auto result, git.try_run(call));
+  if (!result.ok()) return no_repository(m_task, result.err.substr(0, 500));
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < result.out.size();) {
+    const std::size_t end = std::min(result.out.find('\n', at), result.out.size());
+    lines.push_back(result.out.substr(at, end - at));
+    at = end + 1;
+  }
+  if (lines.size() < 3) return no_repository(m_task, result.out);
+  GitPlace place;
+  std::error_code why;
+  place.top = fs::canonical(lines[0], why);
+  place.git_dir = fs::canonical(lines[1], why);
+  place.common_dir = fs::canonical(m_task / lines[2], why);
+  if (why) return no_repository(m_task, why.message());
+  place.prefix = lines.size() > 3 ? lines[3] : "";
+  while (!place.prefix.empty() && place.prefix.back() == '/') place.prefix.pop_back();
+  m_git = place;
+  return place;
+}
+
+Expected<fs::path> Workdir::records() const {
+  AKO_TRY(const GitPlace place, git());
+  const fs::path dir = place.common_dir / "ako" / record_id(place, name());
+  AKO_TRY_STATUS(base::make_dirs(dir));
+  return dir;
+}
+
+Expected<fs::path> Workdir::ledger() const {
+  AKO_TRY(const fs::path dir, records());
+  return dir / "ledger.sqlite";
+}
+
+Expected<fs::path> Workdir::runs() const {
+  AKO_TRY(const fs::path dir, records());
+  AKO_TRY_STATUS(base::make_dirs(dir / "runs"));
+  return dir / "runs";
+}
+
+Expected<fs::path> Workdir::lock() const {
+  AKO_TRY(const fs::path dir, records());
+  return dir / "lock";
+}
+
+Expected<std::string> Workdir::ref_prefix() const {
+  AKO_TRY(const GitPlace place, git());
+  // What a ref may not hold is spelled in hex; dots too, for ".." and ".lock" are not allowed.
+  std::string id;
+  for (const char c : record_id(place, name())) {
+    const bool plain =
+        std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '+';
+    if (plain) id += c;
+    else id += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return fmt::format("refs/ako/{}/", id);
+}
+
+fs::path Workdir::cache_root() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return fs::path(cache) / "ako";
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home == '/') return fs::path(home) / ".cache" / "ako";
+  return fs::temp_directory_path() / "ako-cache";
+}
+
+fs::path Workdir::build_cache() { return cache_root() / "build"; }
+
+} // namespace ako::workspace
