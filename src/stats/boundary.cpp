@@ -102,4 +102,23 @@ double Boundary::half_width(Purpose purpose, int placements, int usable, double 
   return half;
 }
 
+int Boundary::placements_for(Purpose purpose, double distance, double spread, double pair_error,
+                             int limit) const {
+  if (!(distance > 0)) return 0;
+  const double worst = std::max(spread, pair_error) / distance;
+  const double share = tail(purpose) * m_student_share * k_last_share;
+  auto narrow = [&](int n) {
+    return student_upper_quantile(share, n - 1) * worst < std::sqrt(static_cast<double>(n));
+  };
+  int high = 2;
+  while (high < limit && !narrow(high)) high = std::min(limit, 2 * high);
+  if (!narrow(high)) return 0;
+  int low = std::max(1, high / 2);
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    (narrow(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
 } // namespace ako::stats

@@ -33,6 +33,11 @@ public:
   double half_width(Purpose purpose, int placements, int usable, double spread,
                     double pair_error) const;
 
+  /// The fewest placements of a run whose LAST look is narrower than `distance`, at this spread and
+  /// pair error; 0 where that takes more than `limit`.
+  int placements_for(Purpose purpose, double distance, double spread, double pair_error,
+                     int limit) const;
+
 private:
   struct Critical {
     double student[2] = {0, 0}; ///< by purpose, for as many values as placements

@@ -13,7 +13,13 @@ namespace {
 
 constexpr double k_core_share = 0.3; // of the pairs: two clock states leave half in the middle
 constexpr double k_core_normal = 0.385320466; // half-width of the middle 30 % of a normal
-constexpr double k_evidence = 0.01;           // for dominance and for lopsidedness
+// Windows that are tried; the one with the least error wins. No single one suits both a smooth
+// noise and states that stand just outside it.
+constexpr double k_reaches[] = {1.5, 2.2, 3.5, 6};
+constexpr double k_inner = 0.7;      // part of the window whose pairs count as inside
+constexpr double k_dominance = 0.05; // chance of so clear a majority without one, at k_many pairs
+constexpr double k_many = 200;
+constexpr double k_lopsided = 0.01; // chance of outliers falling so unevenly
 
 /// Half the length of the shortest stretch that holds the core share, as a standard deviation.
 double core_scale(std::span<const double> sorted) {
@@ -26,15 +32,24 @@ double core_scale(std::span<const double> sorted) {
   return 0.5 * shortest / k_core_normal * (1 + 6 / n);
 }
 
-double spread_of_medians(std::span<const double> log_ratios, std::span<const int> counts) {
+/// How far placements lie apart beyond what their pairs' noise does to a median of so few.
+double spread_of_placements(std::span<const double> log_ratios, std::span<const int> counts) {
   if (counts.size() < 2) return 0;
-  std::vector<double> medians;
+  std::vector<double> medians, errors, own;
   std::size_t at = 0;
   for (int count : counts) {
-    medians.push_back(median(log_ratios.subspan(at, static_cast<std::size_t>(count))));
-    at += static_cast<std::size_t>(count);
+    const auto begin = log_ratios.begin() + static_cast<long>(at);
+    own.assign(begin, begin + count);
+    std::sort(own.begin(), own.end());
+    at += own.size();
+    const std::size_t n = own.size(), quarter = n / 4;
+    medians.push_back(0.5 * (own[(n - 1) / 2] + own[n / 2]));
+    // Standard error of a normal sample's median, from its quartiles.
+    errors.push_back(0.929 * (own[n - 1 - quarter] - own[quarter]) / std::sqrt(count));
   }
-  return counts.size() < 5 ? std::sqrt(variance(medians)) : mad(medians);
+  if (counts.size() < 5) return std::sqrt(variance(medians)); // too few to tell the two apart
+  const double seen = mad(medians), explained = median(errors);
+  return std::sqrt(std::max(0.0, seen * seen - explained * explained));
 }
 
 bool coarse(std::span<const double> sorted) {
@@ -43,15 +58,20 @@ bool coarse(std::span<const double> sorted) {
   return 2 * distinct < sorted.size();
 }
 
-/// Whether the window around `centre` may be trusted to hold the truth.
+/// Whether the window around `centre` may be trusted to hold the truth. Pairs in its outer part
+/// count as beside it: they carry next to no weight.
 bool window_is_safe(std::span<const double> sorted, double centre, double reach) {
   const auto begin = sorted.begin(), end = sorted.end();
-  const long below = std::lower_bound(begin, end, centre - reach) - begin;
-  const long above = end - std::upper_bound(begin, end, centre + reach);
+  const auto n = static_cast<double>(sorted.size());
+  const long below = std::lower_bound(begin, end, centre - k_inner * reach) - begin;
+  const long above = end - std::upper_bound(begin, end, centre + k_inner * reach);
   const long inside = static_cast<long>(sorted.size()) - below - above;
   const long beside = std::max(below, above);
-  return inside > beside && sign_test(beside, inside + beside) < k_evidence &&
-         (below == above || sign_test(below, below + above) >= k_evidence);
+  // Few pairs must agree more clearly, because a state beside the truth may hold most of them by
+  // luck.
+  const double evidence = k_dominance * std::min(1.0, n * n / (k_many * k_many));
+  return inside > beside && sign_test(beside, inside + beside) < evidence &&
+         (below == above || sign_test(below, below + above) >= k_lopsided);
 }
 
 /// The common centre under weights (1 - (r/reach)^2)^2, from the start outwards.
@@ -68,7 +88,7 @@ double settle(std::span<const double> log_ratios, double start, double reach) {
     if (weights <= 0) return start;
     const double step = sum / weights - centre;
     centre += step;
-    if (std::fabs(step) < 1e-7 * reach) break;
+    if (std::fabs(step) < 1e-5 * reach) break;
   }
   return centre;
 }
@@ -122,14 +142,21 @@ Centre bounded(std::span<const double> log_ratios, std::span<const int> counts, 
 
 Centre centre_of(std::span<const double> log_ratios, std::span<const int> counts) {
   AKO_CHECK(!log_ratios.empty() && !counts.empty(), "a centre of no pairs");
+  Centre best = plain(log_ratios, counts);
   std::vector<double> sorted(log_ratios.begin(), log_ratios.end());
   std::sort(sorted.begin(), sorted.end());
-  if (coarse(sorted)) return plain(log_ratios, counts);
-  const double reach = 3.5 * core_scale(sorted) + 3 * spread_of_medians(log_ratios, counts);
+  if (coarse(sorted)) return best;
+  const double core = core_scale(sorted), placements = spread_of_placements(log_ratios, counts);
   const double start = 0.5 * (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]);
-  const double centre = reach > 0 ? settle(log_ratios, start, reach) : start;
-  if (!(reach > 0) || !window_is_safe(sorted, centre, reach)) return plain(log_ratios, counts);
-  return bounded(log_ratios, counts, centre, reach);
+  for (double times : k_reaches) {
+    const double reach = times * core + 3 * placements;
+    if (!(reach > 0)) continue;
+    const double centre = settle(log_ratios, start, reach);
+    if (!window_is_safe(sorted, centre, reach)) continue;
+    Centre other = bounded(log_ratios, counts, centre, reach);
+    if (other.pair_error < best.pair_error) best = std::move(other);
+  }
+  return best;
 }
 
 } // namespace ako::stats

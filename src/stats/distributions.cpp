@@ -88,10 +88,23 @@ double student_upper_quantile(double p, double degrees) {
   AKO_CHECK(p > 0 && p < 1, "student_upper_quantile wants a probability inside (0, 1)");
   if (p == 0.5) return 0;
   if (p > 0.5) return -student_upper_quantile(1 - p, degrees);
-  double high = 1;
-  while (student_upper(high, degrees) > p) high *= 2;
-  const double low = high == 1 ? 0 : high / 2;
-  return bisect(low, high, [&](double t) { return student_upper(t, degrees) - p; });
+  // Newton on log(p) over log(t), which is nearly straight in the tail, inside a bracket.
+  double low = 0, high = 1;
+  while (student_upper(high, degrees) > p) low = high, high *= 8;
+  const double scale = std::exp(std::lgamma(0.5 * (degrees + 1)) - std::lgamma(0.5 * degrees)) /
+                       std::sqrt(degrees * k_pi);
+  double t = low > 0 ? std::sqrt(low * high) : 0.5 * high;
+  for (int i = 0; i < 100; ++i) {
+    const double upper = student_upper(t, degrees);
+    (upper > p ? low : high) = t;
+    const double density = scale * std::pow(1 + t * t / degrees, -0.5 * (degrees + 1));
+    double next = t * std::exp(std::log(upper / p) * upper / (density * t));
+    if (!(next > low && next < high)) next = 0.5 * (low + high);
+    const double step = std::fabs(next - t);
+    t = next;
+    if (step < 4e-16 * t) break;
+  }
+  return t;
 }
 
 double binomial_cdf(long k, long n, double p) {

@@ -12,6 +12,9 @@ namespace ako::stats {
 
 namespace {
 
+// Seven equal throws of a side's state against the other's: 4^-7 is below the test's alpha.
+constexpr std::size_t k_enough_to_mix = 7;
+
 double gain_of(double log_ratio) { return -std::expm1(log_ratio); }
 
 base::Status allow(bool lawful, const char* key, double found, const char* allowed) {
@@ -65,6 +68,8 @@ base::Status check(const Plan& plan) {
   AKO_TRY_STATUS(allow(plan.candidates >= 1, "candidates", plan.candidates, "1 or more"));
   AKO_TRY_STATUS(allow(plan.placement_spread >= 0 && plan.placement_spread < 1, "placement_spread",
                        plan.placement_spread, "0 to below 1"));
+  AKO_TRY_STATUS(allow(plan.unwatched_step >= 0 && plan.unwatched_step < 1, "unwatched_step",
+                       plan.unwatched_step, "0 to below 1"));
   AKO_TRY_STATUS(allow(plan.tick_ns >= 0 && std::isfinite(plan.tick_ns), "tick_ns", plan.tick_ns,
                        "0 or more"));
   return {};
@@ -77,7 +82,8 @@ struct Tester::Rules {
   double half(Purpose purpose, const Line& line, int placements) const {
     const double noise = boundary.half_width(
         purpose, placements, static_cast<int>(line.values.size()), line.spread, line.pair_error);
-    return noise + plan.tick_ns / line.time_ns;
+    const double held = line.values.size() < k_enough_to_mix ? std::log1p(plan.unwatched_step) : 0;
+    return noise + held + plan.tick_ns / line.time_ns;
   }
 
   Gain gain(const Line& line, int placements) const {
@@ -159,7 +165,8 @@ base::Expected<Decision> Tester::look(const Series& series) const {
   } else {
     decision.gain = {0, surely_gained, 1};
   }
-  if (decision.state == State::undecided) decision.more = more_needed(decision, evidence, plan);
+  if (decision.state == State::undecided)
+    decision.more = more_needed(decision, evidence, plan, m_rules->boundary);
   decision.reason = reason_for(decision, evidence, plan, surely_gained);
   return decision;
 }

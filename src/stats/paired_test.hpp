@@ -61,6 +61,10 @@ struct Plan {
   /// buffers. Used before the spread can be estimated well (up to 4 placements), and only while the
   /// spread that is seen stays below it: lets a clear case end after 2. 0 = assume nothing.
   double placement_spread = 0.01;
+  /// Largest difference that may stand between the sides by chance for a whole placement, e.g. two
+  /// clock states where the clock is not watched. Until 7 placements have been seen, every interval
+  /// is wider by it, because a few placements may all fall on the same side.
+  double unwatched_step = 0;
   /// Step of the deciding clock in the time of one call (step / calls of a batch). Differences
   /// below it are not resolved however often they are seen: every interval is wider by it on both
   /// sides.

@@ -1,7 +1,5 @@
 #include "stats/wording.hpp"
 
-#include "stats/boundary.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -20,25 +18,11 @@ std::string interval(const Gain& gain, double level) {
                      std::isfinite(gain.low) ? percent(gain.low) : "unbounded", percent(gain.high));
 }
 
-/// The fewest placements whose last look is narrower than `distance`, or 0.
-int placements_for(const Plan& plan, Purpose purpose, const Line& line, double distance) {
-  distance -= plan.tick_ns / line.time_ns;
-  if (!(distance > 0)) return 0;
-  auto narrow = [&](int n) {
-    Plan longer = plan;
-    longer.most_placements = n;
-    const Boundary boundary(longer);
-    return boundary.half_width(purpose, n, n, line.spread, line.pair_error) < distance;
-  };
-  int high = 2;
-  while (high < k_most_placements && !narrow(high)) high *= 2;
-  if (high >= k_most_placements) return 0;
-  int low = high / 2;
-  while (high - low > 1) {
-    const int middle = low + (high - low) / 2;
-    (narrow(middle) ? high : low) = middle;
-  }
-  return high;
+/// The fewest placements that show `line` to lie further than `distance` away, or 0.
+int placements_for(const Plan& plan, const Boundary& boundary, Purpose purpose, const Line& line,
+                   double distance) {
+  return boundary.placements_for(purpose, distance - plan.tick_ns / line.time_ns, line.spread,
+                                 line.pair_error, k_most_placements);
 }
 
 const ShapeResult* first_with(const Decision& decision, Regression regression) {
@@ -49,22 +33,23 @@ const ShapeResult* first_with(const Decision& decision, Regression regression) {
 
 /// Placements until the total is on one side, and until every shape is, whichever is later; 0 where
 /// no number helps.
-int all_needed(const Decision& decision, const SeriesEvidence& evidence, const Plan& plan) {
+int all_needed(const Decision& decision, const SeriesEvidence& evidence, const Plan& plan,
+               const Boundary& boundary) {
   const Line& total = evidence.total;
   const double win = std::log1p(-plan.min_gain), loss = std::log1p(plan.min_gain);
   if (total.centre >= win) {
     // Not a win as it stands: the nearer question is whether it is a draw or a loss.
     const double distance = std::min(std::fabs(total.centre - win), std::fabs(loss - total.centre));
-    return placements_for(plan, Purpose::interval, total, distance);
+    return placements_for(plan, boundary, Purpose::interval, total, distance);
   }
-  int needed = placements_for(plan, Purpose::win, total, win - total.centre);
+  int needed = placements_for(plan, boundary, Purpose::win, total, win - total.centre);
   if (needed == 0) return 0;
   for (std::size_t s = 0; s < decision.shapes.size(); ++s) {
     if (decision.shapes[s].regression != Regression::open) continue;
     const Line& line = evidence.shapes[s];
     const double distance = std::log1p(plan.max_regression) - line.centre;
-    const int own = placements_for(plan, distance > 0 ? Purpose::win : Purpose::interval, line,
-                                   std::fabs(distance));
+    const int own = placements_for(plan, boundary, distance > 0 ? Purpose::win : Purpose::interval,
+                                   line, std::fabs(distance));
     if (own == 0) return 0;
     needed = std::max(needed, own);
   }
@@ -73,13 +58,14 @@ int all_needed(const Decision& decision, const SeriesEvidence& evidence, const P
 
 } // namespace
 
-More more_needed(const Decision& decision, const SeriesEvidence& evidence, const Plan& plan) {
+More more_needed(const Decision& decision, const SeriesEvidence& evidence, const Plan& plan,
+                 const Boundary& boundary) {
   More more;
   if (evidence.usable < 2) {
     more.text = "at least two usable placements are needed before anything can be said";
     return more;
   }
-  more.placements = all_needed(decision, evidence, plan);
+  more.placements = all_needed(decision, evidence, plan, boundary);
   more.reachable = more.placements > 0 && more.placements <= plan.most_placements;
   const std::string spread = plain_percent(decision.spread);
   if (more.placements == 0)
