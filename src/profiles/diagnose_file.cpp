@@ -1,0 +1,128 @@
+#include "base/fs.hpp"
+#include "profiles/diagnose.hpp"
+#include "profiles/nsys.hpp"
+#include "profiles/torch_trace.hpp"
+
+#include <fmt/format.h>
+#include <fstream>
+
+namespace ako::profiles {
+
+using base::Expected;
+using model::DiagnosisReport;
+
+namespace {
+
+constexpr std::uint64_t k_most_csv = std::uint64_t(1) << 31;
+
+enum class Kind { sqlite, trace, nsys, ncu, binary_report };
+
+Kind kind_of_file(std::string_view head, const std::filesystem::path& path) {
+  if (head.starts_with("SQLite format 3")) return Kind::sqlite;
+  if (head.starts_with("\x1f\x8b")) return Kind::trace;
+  if (head.starts_with("NVR") || path.extension() == ".ncu-rep" || path.extension() == ".nsys-rep")
+    return Kind::binary_report;
+  std::size_t first = head.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  if (first != std::string_view::npos && (head[first] == '{' || head[first] == '['))
+    return Kind::trace;
+  return Kind::ncu;
+}
+
+DiagnosisReport from_stats(NsysStats stats, std::string_view lane) {
+  if (!stats.timeline.spans.empty()) {
+    stats.timeline.skipped = std::move(stats.skipped);
+    return diagnose_timeline(stats.timeline, lane);
+  }
+  DiagnosisReport report;
+  for (const NsysRow& row : stats.kernels) {
+    model::KernelDiagnosis kernel;
+    kernel.name = row.name, kernel.duration_ns = row.total_ns;
+    report.kernels.push_back(std::move(kernel));
+  }
+  report.skipped = std::move(stats.skipped);
+  for (const std::string& hint : stats.hints) report.skipped.push_back({0, hint});
+  return report;
+}
+
+Expected<DiagnosisReport> from_timeline(Expected<Timeline> timeline, std::string_view lane) {
+  if (!timeline) return tl::unexpected(timeline.error());
+  for (const std::string& hint : timeline->hints) timeline->skipped.push_back({0, hint});
+  return diagnose_timeline(*timeline, lane);
+}
+
+Expected<DiagnosisReport> from_text(const std::filesystem::path& path,
+                                    const DiagnoseOptions& options) {
+  AKO_TRY(std::string text, base::read_file(path, k_most_csv));
+  auto ncu = read_ncu(text, path.string(), options.locale);
+  if (ncu) {
+    DiagnosisReport report;
+    report.skipped = std::move(ncu->skipped);
+    for (const NcuKernel& kernel : ncu->kernels)
+      if (options.kernel.empty() || kernel.name.find(options.kernel) != std::string::npos)
+        report.kernels.push_back(diagnose(kernel, options));
+    if (!report.kernels.empty()) return report;
+    std::string names;
+    for (const NcuKernel& kernel : ncu->kernels)
+      if (names.size() < 400) names += (names.empty() ? "" : ", ") + kernel.name;
+    return base::fail(base::ErrorKind::invalid, "the profile holds another kernel",
+                      {path.string(), names, options.kernel,
+                       "profile the kernel that is meant, or name one of these"});
+  }
+  if (ncu.error().message == "no table of ncu's found")
+    if (auto stats = read_nsys_csv(text, path.string()))
+      return from_stats(std::move(*stats), options.lane);
+  return tl::unexpected(ncu.error());
+}
+
+} // namespace
+
+Expected<DiagnosisReport> diagnose_file(const std::filesystem::path& path,
+                                        const DiagnoseOptions& options) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return base::fail_errno("the profile cannot be read", path.string(), errno);
+  char head[64] = {};
+  file.read(head, sizeof head);
+  switch (kind_of_file(std::string_view(head, static_cast<std::size_t>(file.gcount())), path)) {
+  case Kind::sqlite: return from_timeline(read_nsys_sqlite(path), options.lane);
+  case Kind::trace: return from_timeline(read_torch_trace(path), options.lane);
+  case Kind::binary_report:
+    return base::fail(
+        base::ErrorKind::unsupported, "a binary report of the profiler is not read",
+        {path.string(), path.extension().string(), "CSV or sqlite",
+         "export it: ncu --import FILE --csv --page raw, or nsys export --type sqlite FILE"});
+  case Kind::nsys:
+  case Kind::ncu: break;
+  }
+  return from_text(path, options);
+}
+
+std::string to_text(const DiagnosisReport& report) {
+  std::string out;
+  for (const model::KernelDiagnosis& kernel : report.kernels) {
+    out +=
+        fmt::format("{}  {}\n", kernel.name,
+                    kernel.duration_ns ? fmt::format("{:.1f} us", *kernel.duration_ns / 1e3) : "");
+    if (kernel.at_ceiling && !kernel.roof.empty())
+      out += kernel.done ? fmt::format("  done: at its ceiling, {:.0f} % of the {} roof\n",
+                                       *kernel.at_ceiling * 100, kernel.roof)
+                         : fmt::format("  at {:.0f} % of the {} roof\n", *kernel.at_ceiling * 100,
+                                       kernel.roof);
+    for (const model::Finding& finding : kernel.findings) {
+      out += fmt::format("  {}. {} ({}): at most {:.0f} % ({}), confidence {:.2f}\n", finding.rank,
+                         finding.id, finding.kind, finding.gain_bound * 100, finding.gain_basis,
+                         finding.confidence);
+      for (const auto& item : finding.evidence)
+        out +=
+            fmt::format("       {} = {:.4g} {}{}\n", item.metric, item.value, item.unit,
+                        item.threshold ? fmt::format(" (threshold {:.4g})", *item.threshold) : "");
+      for (const auto& against : finding.against) out += "       against: " + against + "\n";
+      for (const auto& move : finding.moves)
+        out += fmt::format("       try: {}{} [{}]\n", move.lane.empty() ? "" : move.lane + ": ",
+                           move.text, move.guide);
+    }
+  }
+  if (!report.skipped.empty()) out += fmt::format("{} lines skipped\n", report.skipped.size());
+  return out;
+}
+
+} // namespace ako::profiles
