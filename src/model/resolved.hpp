@@ -15,7 +15,7 @@ struct ResolvedTensor {
   std::int64_t bytes = 0;         ///< of the span
   std::int64_t align = 64;
   std::int64_t fill_limit = 0; ///< index, offsets: evaluated limit
-  bool contiguous = true;
+  bool contiguous = true;      ///< row-major without gaps
 };
 
 struct ResolvedShape {
@@ -26,7 +26,8 @@ struct ResolvedShape {
   std::vector<ResolvedTensor> tensors; ///< contract order
   std::vector<double> scalars;         ///< contract order
   double flops = 0, bytes = 0;         ///< declared lower bounds
-  std::int64_t accumulate = 1;         ///< length of the longest sum
+  std::int64_t accumulate = 1; ///< length of the longest sum: tolerance.accumulate, or the product
+                               ///< of the axes that inputs have and outputs have not
 };
 
 base::Expected<ResolvedShape> resolve(const Contract& contract, const ShapeCase& shape);
@@ -38,6 +39,7 @@ base::Expected<std::vector<ResolvedShape>> resolve_all(const Contract& contract)
 std::vector<ShapeCase> edge_shapes(const Contract& contract, std::int64_t most_bytes);
 /// `count` lawful shapes drawn by `seed` that are neither the contract's nor edges: for second
 /// opinions.
+/// Fewer where fewer can be found. Weight 0, tagged "hidden:1", ...
 std::vector<ShapeCase> hidden_shapes(const Contract& contract, std::uint64_t seed, int count,
                                      std::int64_t most_bytes);
 
