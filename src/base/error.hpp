@@ -44,7 +44,7 @@ using Status = Expected<void>;
 /// The fields of an Error after kind and message, named at the call: fail(kind, "...", {.where =
 /// path}).
 struct ErrorDetail {
-  std::string where, found, allowed, next;
+  std::string where{}, found{}, allowed{}, next{};
 };
 
 tl::unexpected<Error> fail(ErrorKind kind, std::string message, ErrorDetail detail = {});

@@ -1,7 +1,7 @@
+#include "loop/baseline.hpp"
 #include "cli/command.hpp"
 #include "cli/texts.hpp"
 #include "cli/words.hpp"
-#include "loop/baseline.hpp"
 
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   Reply reply;
   base::Json entries = base::Json::array();
   for (const auto& entry : result.baseline.entries) {
-    reply.text += fmt::format("baseline {}{}\n{}", entry.name,
-                              entry.name == result.baseline.fastest ? " (the fastest: it counts)"
-                                                                    : "",
-                              figure_table(entry.shapes));
+    reply.text +=
+        fmt::format("baseline {}{}\n{}", entry.name,
+                    entry.name == result.baseline.fastest ? " (the fastest: it counts)" : "",
+                    figure_table(entry.shapes));
     entries.push_back({{"name", entry.name}, {"shapes", figures_json(entry.shapes)}});
   }
   reply.text += "next: edit solution/, then: ako try --hypothesis \"...\"\n";

@@ -1,5 +1,5 @@
-#include "cli/command.hpp"
 #include "loop/check.hpp"
+#include "cli/command.hpp"
 #include "model/contract_toml.hpp"
 
 #include <fmt/format.h>
@@ -23,13 +23,13 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
     steps.push_back({{"name", step.name}, {"passed", step.passed}, {"detail", step.detail}});
     failed += !step.passed;
     if (!step.passed || arguments.has("all"))
-      reply.text += fmt::format("{:<6} {:<24} {}\n", step.passed ? "ok" : "FAILED", step.name,
-                                step.detail);
+      reply.text +=
+          fmt::format("{:<6} {:<24} {}\n", step.passed ? "ok" : "FAILED", step.name, step.detail);
   }
-  reply.text += fmt::format("{}: {} of {} steps hold ({:.1f} s)\n",
-                            failed == 0 ? "the contract can judge" : "the contract cannot judge",
-                            result.test.steps.size() - failed, result.test.steps.size(),
-                            result.test.seconds);
+  reply.text +=
+      fmt::format("{}: {} of {} steps hold ({:.1f} s)\n",
+                  failed == 0 ? "the contract can judge" : "the contract cannot judge",
+                  result.test.steps.size() - failed, result.test.steps.size(), result.test.seconds);
   if (failed == 0 && depth == loop::CheckDepth::whole) reply.text += "next: ako baseline\n";
   reply.data = {{"contract", model::to_json(session.contract())},
                 {"passed", failed == 0},
@@ -45,7 +45,8 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
 extern const Command k_check{
     "check",
     "prove that the contract can judge",
-    "Builds every side, puts lazy answers and damaged ones to the comparison (each must fail), the\n"
+    "Builds every side, puts lazy answers and damaged ones to the comparison (each must fail), "
+    "the\n"
     "baseline against itself (a draw), a planted slow-down (it must be seen) and a canary edit.",
     {},
     {{"build-only", "", "stop after building; needs no measuring", Arity::flag},

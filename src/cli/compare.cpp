@@ -1,6 +1,6 @@
+#include "loop/compare.hpp"
 #include "cli/command.hpp"
 #include "cli/words.hpp"
-#include "loop/compare.hpp"
 
 #include <fmt/format.h>
 
@@ -44,7 +44,8 @@ extern const Command k_compare{
     "compare",
     "which of two files is faster, judged and measured",
     "Inside a task its contract serves. Elsewhere one line says what the function is called with:\n"
-    "  name(tensor: [out|inout|static] dtype[extents], axis, scalar: dtype=value) @ axis=value ...; "
+    "  name(tensor: [out|inout|static] dtype[extents], axis, scalar: dtype=value) @ axis=value "
+    "...; "
     "...\n"
     "Without --reference the old file judges the new one, and the reply says so.",
     {{"old", "the file as it is"}, {"new", "the file that should be faster"}},

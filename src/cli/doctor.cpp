@@ -38,19 +38,20 @@ void add_children(std::vector<Finding>& out) {
   options.evict_bytes = -1;
   auto keeper = client::Keeper::start(options);
   if (keeper)
-    out.push_back({"children", "ok", "keeper answers; cache " +
-                                         std::to_string(keeper->cache_bytes() >> 20) + " MiB", ""});
+    out.push_back({"children", "ok",
+                   "keeper answers; cache " + std::to_string(keeper->cache_bytes() >> 20) + " MiB",
+                   ""});
   else out.push_back({"children", "broken", keeper.error().text(), keeper.error().next});
 }
 
 base::Expected<Reply> run(const Context& context, const Arguments&) {
   std::vector<Finding> findings;
   const loop::HostFacts host = loop::host_facts();
-  findings.push_back({"machine", "ok",
-                      fmt::format("{}, {} cores, {} MiB cache, {} GiB memory, {}", host.cpu,
-                                  host.cores, host.cache_bytes >> 20, host.memory_bytes >> 30,
-                                  host.kernel),
-                      ""});
+  findings.push_back(
+      {"machine", "ok",
+       fmt::format("{}, {} cores, {} MiB cache, {} GiB memory, {}", host.cpu, host.cores,
+                   host.cache_bytes >> 20, host.memory_bytes >> 30, host.kernel),
+       ""});
   findings.push_back({"frequency", host.governor == "none" ? "not readable" : "ok",
                       host.governor == "none"
                           ? "no cpufreq here: the clock is watched by a loop of dependent additions"
@@ -59,8 +60,7 @@ base::Expected<Reply> run(const Context& context, const Arguments&) {
   workspace::Git git(context.dir);
   auto version = git.run({"--version"});
   findings.push_back({"git", version ? "ok" : "missing",
-                      version ? *version : version.error().text(),
-                      version ? "" : "install git"});
+                      version ? *version : version.error().text(), version ? "" : "install git"});
   for (const auto* lane : lanes::all_lanes()) add_lane(*lane, findings);
   add_children(findings);
   Reply reply;

@@ -61,12 +61,9 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
     reply.warnings.push_back("include not found in the repository, taken as the system's: " +
                              include);
   reply.text += fmt::format("next: ako -C {} check\n", created.task.string());
-  reply.data = {{"task", created.task.string()},
-                {"branch", created.branch},
-                {"commit", created.commit},
-                {"in_ako4all", created.in_ako4all},
-                {"files", created.files},
-                {"questions", start.questions},
+  reply.data = {{"task", created.task.string()}, {"branch", created.branch},
+                {"commit", created.commit},      {"in_ako4all", created.in_ako4all},
+                {"files", created.files},        {"questions", start.questions},
                 {"origin", start.origin}};
   return reply;
 }
@@ -76,7 +73,8 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
 extern const Command k_new{
     "new",
     "make a task: a folder with contract, input, solution and a record",
-    "With an AKO4ALL checkout in the folder the task is a worktree beside it on a branch ako/NAME;\n"
+    "With an AKO4ALL checkout in the folder the task is a worktree beside it on a branch "
+    "ako/NAME;\n"
     "otherwise a git repository of its own. Nothing that exists is touched; no network is used.",
     {{"name", "folder and task name"}},
     {{"from", "REPO:path::symbol", "extract a C++ kernel with the local includes it needs"},

@@ -1,7 +1,7 @@
+#include "loop/try.hpp"
 #include "cli/command.hpp"
 #include "cli/texts.hpp"
 #include "cli/words.hpp"
-#include "loop/try.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@ namespace {
 
 std::string headline(const loop::TryResult& result) {
   const auto& verdict = result.iteration.verdict;
-  std::string out = fmt::format("[iter {}] {} -> {}", result.number,
-                                model::to_string(verdict.outcome.kind),
-                                model::to_string(result.step.decision));
+  std::string out =
+      fmt::format("[iter {}] {} -> {}", result.number, model::to_string(verdict.outcome.kind),
+                  model::to_string(result.step.decision));
   if (verdict.placements > 0)
     out += fmt::format("   gain {} against {}", gain_text(verdict), verdict.against);
   return out + "\n" + verdict.outcome.reason + "\n";
@@ -37,10 +37,14 @@ std::string tail(const loop::TryResult& result) {
 
 base::Json phases_json(const loop::TryResult& result) {
   const auto& phases = result.phases;
-  return {{"build_seconds", result.build_seconds}, {"build_cached", result.build_cached},
-          {"load_ns", phases.load_ns},             {"judge_ns", phases.judge_ns},
-          {"measure_ns", phases.measure_ns},       {"second_opinion_ns", phases.second_ns},
-          {"total_ns", phases.total_ns},           {"inside_ns", phases.inside_ns}};
+  return {{"build_seconds", result.build_seconds},
+          {"build_cached", result.build_cached},
+          {"load_ns", phases.load_ns},
+          {"judge_ns", phases.judge_ns},
+          {"measure_ns", phases.measure_ns},
+          {"second_opinion_ns", phases.second_ns},
+          {"total_ns", phases.total_ns},
+          {"inside_ns", phases.inside_ns}};
 }
 
 base::Json json_of(const loop::TryResult& result) {
@@ -93,8 +97,8 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   reply.text = headline(result);
   if (!result.iteration.artifact) reply.text += messages_text(result.messages, 5);
   if (result.iteration.verdict.placements > 0)
-    reply.text += verdict_table(result.iteration.verdict) + how_text(result.iteration.verdict) +
-                  "\n";
+    reply.text +=
+        verdict_table(result.iteration.verdict) + how_text(result.iteration.verdict) + "\n";
   if (!result.iteration.verdict.more_needed.empty() &&
       result.iteration.verdict.outcome.kind == model::OutcomeKind::undecided)
     reply.text += "to decide: " + result.iteration.verdict.more_needed + "\n";
@@ -109,7 +113,8 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
 extern const Command k_try{
     "try",
     "one iteration: judge, measure, decide and record what stands in solution/",
-    "One hypothesis, one change. Correct first, then fast; a win needs a second opinion. Improved is\n"
+    "One hypothesis, one change. Correct first, then fast; a win needs a second opinion. Improved "
+    "is\n"
     "kept; what is correct and not better is reverted (its sources stay under refs/ako/). Exit: 0\n"
     "improved, 10 correct and not improved, 11 incorrect, 12 suspect, 13 build, launch, crash, "
     "timeout.",
@@ -124,7 +129,8 @@ extern const Command k_try{
      {"waive", "WHY", "go on through a closed gate; stays visible in every report"}},
     {"ako try --hypothesis \"eight sums in flight hide the latency of the additions\"",
      "ako try --hypothesis \"vectors of eight\" --predict-gain 40",
-     "ako try --direction \"less traffic instead of more arithmetic\" --hypothesis \"fuse the cast\""},
+     "ako try --direction \"less traffic instead of more arithmetic\" --hypothesis \"fuse the "
+     "cast\""},
     run};
 
 } // namespace ako::cli

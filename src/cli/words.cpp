@@ -31,11 +31,11 @@ std::string verdict_table(const model::Verdict& verdict) {
   std::string out = fmt::format("{:<{}}  {:>8}  {:>11}  {:>11}  {:>9}  {}\n", "shape", width,
                                 "weight", "old", "new", "gain", "interval");
   for (const auto& shape : verdict.shapes)
-    out += fmt::format("{:<{}}  {:>8g}  {:>11}  {:>11}  {:>9}  [{:+.1f}, {:+.1f}]{}\n", shape.tag,
-                       width, shape.weight, ns_text(shape.old_ns), ns_text(shape.new_ns),
-                       percent_text(shape.gain), 100 * shape.interval.low,
-                       100 * shape.interval.high,
-                       shape.within_regression ? "" : "  beyond its allowed regression");
+    out +=
+        fmt::format("{:<{}}  {:>8g}  {:>11}  {:>11}  {:>9}  [{:+.1f}, {:+.1f}]{}\n", shape.tag,
+                    width, shape.weight, ns_text(shape.old_ns), ns_text(shape.new_ns),
+                    percent_text(shape.gain), 100 * shape.interval.low, 100 * shape.interval.high,
+                    shape.within_regression ? "" : "  beyond its allowed regression");
   return out;
 }
 

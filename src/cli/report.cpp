@@ -1,0 +1,56 @@
+#include "base/fs.hpp"
+#include "cli/command.hpp"
+#include "loop/session.hpp"
+#include "report/html/page.hpp"
+#include "report/markdown.hpp"
+
+#include <fmt/format.h>
+
+namespace ako::cli {
+namespace {
+
+base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+  AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::record));
+  AKO_TRY(ledger::Reader reader, session.reader());
+  AKO_TRY(report::Data data, report::collect(reader));
+  const std::filesystem::path into = arguments.has("into")
+                                         ? std::filesystem::absolute(arguments.text("into"))
+                                         : session.workdir().task();
+  AKO_TRY_STATUS(base::write_file_atomic(into / "report.md", report::report_md(data)));
+  AKO_TRY_STATUS(base::write_file_atomic(into / "report.html", report::report_html(data)));
+  Reply reply;
+  base::Json claim;
+  if (auto found = report::claim(data)) {
+    reply.text += fmt::format("{:+.1f} % against the baseline [{:+.1f}, {:+.1f}], {}\n",
+                              100 * found->verdict.gain, 100 * found->verdict.interval.low,
+                              100 * found->verdict.interval.high, found->label);
+    claim = {{"gain", base::number_or_null(found->verdict.gain)},
+             {"low", base::number_or_null(found->verdict.interval.low)},
+             {"high", base::number_or_null(found->verdict.interval.high)},
+             {"confirmed", found->confirmed}};
+  } else {
+    reply.text += "no win is on record\n";
+  }
+  for (const auto& line : report::untested(data)) reply.text += "not shown: " + line + "\n";
+  reply.text +=
+      fmt::format("{}\n{}\n", (into / "report.md").string(), (into / "report.html").string());
+  reply.data = {{"claim", std::move(claim)},
+                {"untested", report::untested(data)},
+                {"markdown", (into / "report.md").string()},
+                {"html", (into / "report.html").string()}};
+  return reply;
+}
+
+} // namespace
+
+extern const Command k_report{
+    "report",
+    "report.md and a self-contained report.html from the record",
+    "Gain over iterations with intervals, per-shape table, what each iteration tried, waivers and\n"
+    "what is not shown.",
+    {},
+    {{"into", "DIR", "where the files go (default: the task folder)"}},
+    {"ako report", "ako report --into /tmp/handoff"},
+    run};
+
+} // namespace ako::cli
