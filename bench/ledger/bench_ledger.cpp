@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fstream>
+#include <limits>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,8 +60,6 @@ ledger::Iteration iteration(std::int64_t number) {
   return it;
 }
 
-Status run_all(base::Statement& statement) { return statement.run(); }
-
 /// Whole events with hashes, in one transaction: the same rows as the writer makes, without a
 /// hundred thousand syncs.
 Status generate(const base::fs::path& path, std::int64_t count) {
@@ -86,7 +84,7 @@ Status generate(const base::fs::path& path, std::int64_t count) {
       rows[i].call_ns = std::numeric_limits<double>::quiet_NaN();
       sample.bind(1, number).bind(2, std::int64_t{i / 2}).bind(3, std::int64_t{i / 2});
       sample.bind(4, static_cast<std::int64_t>(rows[i].side)).bind(5, rows[i].device_ns);
-      AKO_TRY_STATUS(run_all(sample));
+      AKO_TRY_STATUS(sample.run());
     }
     base::Json json = to_json(it);
     json["samples"] = {{"rows", rows.size()}, {"hash", ledger::sample_hash(rows)}};
@@ -103,7 +101,7 @@ Status generate(const base::fs::path& path, std::int64_t count) {
   return all.commit();
 }
 
-Status status(const base::fs::path& path) {
+Status status_of(const base::fs::path& path) {
   AKO_TRY(ledger::Reader reader, ledger::Reader::open(path));
   AKO_TRY(const ledger::Standing standing, reader.standing());
   AKO_TRY(const auto baseline, reader.last<ledger::Baseline>());
@@ -147,7 +145,7 @@ Status verify_all(const base::fs::path& path) {
 }
 
 int ask(const std::string& what, const base::fs::path& path) {
-  const Status done = what == "status"    ? status(path)
+  const Status done = what == "status"    ? status_of(path)
                       : what == "log"     ? log(path)
                       : what == "log-all" ? log_all(path)
                       : what == "show"    ? show(path)

@@ -103,7 +103,7 @@ std::string marks(const std::vector<Point>& points, const Scale& scale, std::str
     out += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>", x,
                        scale.y(each.low), scale.y(each.high));
     out +=
-        fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4.5\"/></g>", x, scale.y(each.gain));
+        fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/></g>", x, scale.y(each.gain));
   }
   return out;
 }

@@ -72,24 +72,25 @@ std::string chart(const Data& data) {
 
 std::string shapes(const model::Verdict& verdict, std::string_view old_name) {
   if (verdict.shapes.empty()) return {};
-  std::string out = fmt::format(
-      "<div class=\"scroll\"><table><thead><tr><th>Shape</th><th class=\"n\">Weight</th><th "
-      "class=\"n\">{}</th><th class=\"n\">New</th><th class=\"n\">Gain</th><th "
-      "class=\"n\">Floor</th></tr>"
-      "</thead><tbody>",
-      old_name);
+  // The gain comes second: on a phone the columns after it are reached by scrolling.
+  std::string out = fmt::format("<div class=\"scroll\"><table><thead><tr><th>Shape</th>"
+                                "<th class=\"n\">Gain</th><th class=\"n\">{}</th>"
+                                "<th class=\"n\">New</th><th class=\"n\">Weight</th>"
+                                "<th class=\"n\">Floor</th></tr></thead><tbody>",
+                                old_name);
   for (const auto& each : verdict.shapes)
-    out += fmt::format(
-        "<tr><td>{}{}</td><td class=\"n\">{:g}</td><td class=\"n\">{}</td><td "
-        "class=\"n\">{}</td><td class=\"n {}\">{}</td><td class=\"n\">{}</td></tr>",
-        html(each.tag),
-        each.within_regression ? ""
-                               : " <span class=\"tag bad\">beyond the allowed regression</span>",
-        each.weight, duration(each.old_ns), duration(each.new_ns),
-        each.interval.low > 0    ? "good"
-        : each.interval.high < 0 ? "bad"
-                                 : "mid",
-        gain(each.gain, each.interval), each.floor_ns > 0 ? duration(each.floor_ns) : "-");
+    out += fmt::format("<tr><td>{}{}</td><td class=\"n {}\">{}</td><td class=\"n\">{}</td>"
+                       "<td class=\"n\">{}</td><td class=\"n\">{:g}</td>"
+                       "<td class=\"n\">{}</td></tr>",
+                       html(each.tag),
+                       each.within_regression
+                           ? ""
+                           : " <span class=\"tag bad\">beyond the allowed regression</span>",
+                       each.interval.low > 0    ? "good"
+                       : each.interval.high < 0 ? "bad"
+                                                : "mid",
+                       gain(each.gain, each.interval), duration(each.old_ns), duration(each.new_ns),
+                       each.weight, each.floor_ns > 0 ? duration(each.floor_ns) : "-");
   return out + "</tbody></table></div>";
 }
 

@@ -22,7 +22,7 @@ table{border-collapse:collapse;width:100%;font-size:.92rem;font-variant-numeric:
 th,td{padding:.35rem .6rem;text-align:left;border-bottom:1px solid var(--line);vertical-align:top}
 th{color:var(--dim);font-weight:550;white-space:nowrap}
 td.n,th.n{text-align:right;white-space:nowrap}
-figure{margin:1rem 0}
+figure{margin:1rem 0;overflow-x:auto}
 .chart{width:100%;height:auto;background:var(--card);border:1px solid var(--line);border-radius:10px}
 .chart text{fill:var(--dim);font-size:12px}.chart .grid{stroke:var(--line)}.chart .zero{stroke:var(--dim)}
 .chart .step line{stroke:var(--dim);stroke-width:1.5}.chart .step circle{fill:var(--card);stroke:var(--dim);stroke-width:2}
@@ -39,7 +39,7 @@ figure{margin:1rem 0}
 details{margin:.6rem 0}summary{cursor:pointer;color:var(--dim)}
 code,pre{font:0.88em ui-monospace,SFMono-Regular,Menlo,monospace;overflow-wrap:anywhere}
 pre{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.7rem;overflow-wrap:normal}
-@media (max-width:34rem){.it dl{grid-template-columns:1fr}.it dt{margin-top:.35rem}.hero .gain{font-size:1.8rem}}
+@media (max-width:34rem){.chart{min-width:36rem}.it dl{grid-template-columns:1fr}.it dt{margin-top:.35rem}.hero .gain{font-size:1.8rem}}
 @media print{body{background:#fff}.it{break-inside:avoid}}
 )css";
 

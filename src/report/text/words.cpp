@@ -71,7 +71,7 @@ std::string md_line(std::string_view text) {
     if (c == '<') out += "&lt;";
     else if (c == '>') out += "&gt;";
     else if (c == '&') out += "&amp;";
-    else if (std::string_view("\\`*_[]|#~!$").find(c) != std::string_view::npos) (out += '\\') += c;
+    else if (std::string_view("\\`*_[]|#~$").find(c) != std::string_view::npos) (out += '\\') += c;
     else out += c;
   }
   return out;

@@ -78,7 +78,7 @@ TEST(IterationsMd, HasTheSeedsForm) {
   ASSERT_EQ(notes.size(), 3u);
   expect_in(notes[0].text, {"## Contract", "name = \"rmsnorm\""});
   expect_in(notes[1].text, {"bound by loads"});
-  expect_in(notes[2].text, {"OpenMP over rows", "Iteration 4: Non\\-temporal"});
+  expect_in(notes[2].text, {"OpenMP over rows", "Iteration 4: Non-temporal"});
 }
 
 class Files : public ::testing::Test {
