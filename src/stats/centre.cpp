@@ -77,13 +77,13 @@ bool window_is_safe(std::span<const double> sorted, double centre, double reach)
 /// The common centre under weights (1 - (r/reach)^2)^2, from the start outwards.
 double settle(std::span<const double> log_ratios, double start, double reach) {
   double centre = start;
+  const double inverse = 1 / reach;
   for (int i = 0; i < 50; ++i) {
     double sum = 0, weights = 0;
     for (double d : log_ratios) {
-      const double u = (d - centre) / reach, v = 1 - u * u;
-      if (v <= 0) continue;
-      sum += v * v * d;
-      weights += v * v;
+      const double u = (d - centre) * inverse, v = std::max(0.0, 1 - u * u), weight = v * v;
+      sum += weight * d;
+      weights += weight;
     }
     if (weights <= 0) return start;
     const double step = sum / weights - centre;

@@ -1,0 +1,193 @@
+#include "base/json.hpp"
+#include "simulate.hpp"
+#include "stats/distributions.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fstream>
+#include <thread>
+
+namespace ako::bench {
+
+namespace {
+
+constexpr double k_most_false = 0.001, k_level = 0.99;
+
+/// The share of a 1 % gain that a cell must find; 0 = printed only.
+double least_found(const Cell& cell) {
+  static const char* const most[] = {
+      "noise", "drift", "spikes", "sticky-clock", "period-four", "offset-0.2", "offset-0.5-common"};
+  if (cell.name == "independent-clock") return 0.8;
+  for (const char* name : most)
+    if (cell.name == name) return 0.98;
+  return 0;
+}
+
+/// States held for a whole placement break what a few placements can show; see the text below the
+/// table.
+bool promises_no_false_win(const Cell& cell) { return !cell.clock_each_side; }
+
+double share(long part, long whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string percent(long part, long whole, int digits = 2) {
+  return fmt::format("{:.{}f}", 100 * share(part, whole), digits);
+}
+
+std::string with_limits(long part, long whole) {
+  const stats::Proportion p = stats::proportion(part, whole, 0.95);
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", 100 * p.value, 100 * p.low, 100 * p.high);
+}
+
+base::Json json_of(const Tally& tally, double gain) {
+  const auto n = static_cast<double>(tally.trials);
+  base::Json json;
+  json["gain"] = gain;
+  json["trials"] = tally.trials;
+  json["improved"] = tally.improved;
+  json["equivalent"] = tally.equivalent;
+  json["regressed"] = tally.regressed;
+  json["undecided"] = tally.undecided;
+  json["covered"] = tally.covered;
+  json["mean_placements"] = tally.placements / n;
+  if (gain != k_gains[at_three]) {
+    json["interleaved_sign_interval_faster"] = tally.sign_faster;
+    json["interleaved_sign_interval_beyond_minimum"] = tally.sign_beyond;
+    json["block_u_test_faster"] = tally.u_faster;
+  }
+  return json;
+}
+
+} // namespace
+
+void print_table(std::ostream& out, const std::vector<CellResult>& results) {
+  fmt::print(out,
+             "Sequential paired test: alpha 0.1 %, minimum gain {} %, at most {} placements x {} "
+             "pairs, {:.0f} % intervals. All in % of trials.\n\n",
+             100 * k_min_gain, k_placements, k_pairs, 100 * k_level);
+  fmt::print(out, "{:<18} {:>8} {:>24} {:>8} {:>21} {:>23} {:>20}\n", "", "", "false improved",
+             "found", "undecided", "interval holds", "placements used");
+  fmt::print(out, "{:<18} {:>8} {:>24} {:>8} {:>21} {:>23} {:>20}\n", "cell", "trials",
+             "gain 0.5 % [95 % limits]", "gain 1 %", "gain 0 / 0.5 / 1 %", "gain 0 / 1 / 3 %",
+             "gain 0 / 0.5 / 1 / 3");
+  for (const CellResult& r : results) {
+    const auto& [none, minimum, one, three] = r.at;
+    const long n = none.trials;
+    const auto whole = static_cast<double>(n);
+    fmt::print(out, "{:<18} {:>8} {:>24} {:>8} {:>21} {:>23} {:>20}\n", r.cell.name, n,
+               with_limits(minimum.improved, n), percent(one.improved, n),
+               fmt::format("{} / {} / {}", percent(none.undecided, n, 1),
+                           percent(minimum.undecided, n, 1), percent(one.undecided, n, 1)),
+               fmt::format("{} / {} / {}", percent(none.covered, n), percent(one.covered, n),
+                           percent(three.covered, n)),
+               fmt::format("{:.1f}/{:.1f}/{:.1f}/{:.1f}", none.placements / whole,
+                           minimum.placements / whole, one.placements / whole,
+                           three.placements / whole));
+  }
+  fmt::print(out,
+             "\nWhat is called faster on the same data, in % of trials. sign: interleaved rounds "
+             "(ABBA BAAB), 95 % sign-test interval of the median log ratio (nanobench's "
+             "documented rule), above 0 or above the minimum gain. U: one block after the "
+             "other, Mann-Whitney U at 5 % over {} repetitions (google benchmark's).\n\n",
+             k_placements);
+  fmt::print(out, "{:<18} {:>26} {:>34} {:>26}\n", "", "identical programs", "gain exactly 0.5 %",
+             "gain 1 %");
+  fmt::print(out, "{:<18} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n", "cell",
+             "ako", "sign>0", "U", "ako", "sign>min", "sign>0", "U", "ako", "sign>min", "U");
+  for (const CellResult& r : results) {
+    const auto& [none, minimum, one, three] = r.at;
+    const long n = none.trials;
+    fmt::print(out, "{:<18} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
+               r.cell.name, percent(none.improved, n, 3), percent(none.sign_faster, n),
+               percent(none.u_faster, n), percent(minimum.improved, n, 3),
+               percent(minimum.sign_beyond, n), percent(minimum.sign_faster, n),
+               percent(minimum.u_faster, n), percent(one.improved, n), percent(one.sign_beyond, n),
+               percent(one.u_faster, n));
+  }
+  fmt::print(out, "\nCells:\n");
+  for (const CellResult& r : results) fmt::print(out, "  {:<18} {}\n", r.cell.name, r.cell.text);
+}
+
+void print_same(std::ostream& out, const std::vector<SameResult>& results) {
+  fmt::print(out, "Identical programs, 100 samples a side, noise 0.4 %, spikes in 3 %: called "
+                  "different, in % of trials\n\n");
+  for (const SameResult& r : results) {
+    fmt::print(out, "drift {:.0f} %, {} trials\n", 100 * r.drift, r.trials);
+    auto line = [&](const char* rule, long count) {
+      fmt::print(out, "  {:<68} {:>24}\n", rule, with_limits(count, r.trials));
+    };
+    line("medians differ by 0.5 %, A block then B block", r.medians_blocks);
+    line("Mann-Whitney U at 5 %, A block then B block", r.u_blocks);
+    line("interleaved rounds, 95 % sign-test interval", r.sign_rounds);
+    line("ako: improved or regressed", r.ours);
+    line("best of 30, 20 samples each, looks 0.2 % faster", r.best_looked_better);
+    line("ako: that best one, measured again with alpha/30: improved", r.best_ours);
+  }
+}
+
+std::string to_json(const std::vector<CellResult>& results, const std::vector<SameResult>& same,
+                    const std::string& command, double seconds) {
+  base::Json json;
+  json["command"] = command;
+  json["machine"] = machine();
+  json["seconds"] = seconds;
+  json["min_gain"] = k_min_gain;
+  json["placements"] = k_placements;
+  json["pairs"] = k_pairs;
+  json["cells"] = base::Json::array();
+  for (const CellResult& r : results) {
+    base::Json cell;
+    cell["name"] = r.cell.name;
+    cell["text"] = r.cell.text;
+    for (std::size_t g = 0; g < k_gains.size(); ++g)
+      cell["gains"].push_back(json_of(r.at[g], k_gains[g]));
+    json["cells"].push_back(std::move(cell));
+  }
+  for (const SameResult& r : same)
+    json["identical"].push_back({{"drift", r.drift},
+                                 {"trials", r.trials},
+                                 {"medians_blocks", r.medians_blocks},
+                                 {"u_blocks", r.u_blocks},
+                                 {"sign_rounds", r.sign_rounds},
+                                 {"ako", r.ours},
+                                 {"best_looked_better", r.best_looked_better},
+                                 {"best_ako", r.best_ours}});
+  return base::dump_json(json, 1) + "\n";
+}
+
+std::vector<std::string> broken_bounds(const std::vector<CellResult>& results) {
+  constexpr double k_sure = 0.9998; // two-sided: one in 10000 on the side that counts
+  std::vector<std::string> broken;
+  for (const CellResult& r : results) {
+    const Tally& minimum = r.at[at_minimum];
+    const long n = minimum.trials;
+    if (promises_no_false_win(r.cell) &&
+        stats::proportion(minimum.improved, n, k_sure).low > k_most_false)
+      broken.push_back(fmt::format("{}: {} false wins in {} at the minimum gain", r.cell.name,
+                                   minimum.improved, n));
+    if (stats::proportion(r.at[at_one].improved, n, k_sure).high < least_found(r.cell))
+      broken.push_back(fmt::format("{}: a gain of 1 % found in {} of {}", r.cell.name,
+                                   r.at[at_one].improved, n));
+    if (!promises_no_false_win(r.cell)) continue;
+    for (std::size_t g : {at_nothing, at_one, at_three})
+      if (stats::proportion(r.at[g].covered, n, k_sure).high < k_level)
+        broken.push_back(fmt::format("{}: the interval holds a gain of {} in {} of {}", r.cell.name,
+                                     k_gains[g], r.at[g].covered, n));
+  }
+  return broken;
+}
+
+std::string machine() {
+  std::string processor = "unknown processor", line;
+  std::ifstream info("/proc/cpuinfo");
+  while (std::getline(info, line))
+    if (line.starts_with("model name")) {
+      processor = line.substr(line.find(':') + 2);
+      break;
+    }
+  return fmt::format("{}, {} cores, compiler {}", processor, std::thread::hardware_concurrency(),
+                     __VERSION__);
+}
+
+} // namespace ako::bench
