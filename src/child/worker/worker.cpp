@@ -26,7 +26,17 @@ int hide(int fd) {
   return moved;
 }
 
+/// The candidate's unwinder is the system's, ours is linked in statically: ours must have been used
+/// once before it can take part in an exception that the other one threw.
+void ready_unwinder() {
+  try {
+    throw 0;
+  } catch (int) {
+  }
+}
+
 int converse(int channel, int crash, const Namespaces& namespaces) {
+  ready_unwinder();
   install_crash_handlers(hide(crash));
   Session session({hide(channel), namespaces});
   return session.run();

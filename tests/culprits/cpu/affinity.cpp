@@ -1,0 +1,17 @@
+// Moves to one processor for good. expects: changed
+#include <cstdint>
+#include <sched.h>
+
+static int work(void* const* tensors, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<float*>(tensors[1])[i] = 2 * static_cast<const float*>(tensors[0])[i] + 1;
+  return 0;
+}
+
+extern "C" int ako_call(void* const* tensors, const int64_t* integers, const double*, void*) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(0, &one);
+  sched_setaffinity(0, sizeof one, &one);
+  return work(tensors, integers[0]);
+}

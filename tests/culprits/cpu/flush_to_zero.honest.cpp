@@ -1,0 +1,17 @@
+// Flushes them in its own time alone. expects: clean
+#include <cstdint>
+#include <xmmintrin.h>
+
+static int work(void* const* tensors, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<float*>(tensors[1])[i] = 2 * static_cast<const float*>(tensors[0])[i] + 1;
+  return 0;
+}
+
+extern "C" int ako_call(void* const* tensors, const int64_t* integers, const double*, void*) {
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | 0x8040);
+  work(tensors, integers[0]);
+  _mm_setcsr(before);
+  return 0;
+}

@@ -1,0 +1,18 @@
+// Sends itself a signal that it ignores. expects: clean
+#include <csignal>
+#include <cstdint>
+
+static int work(void* const* tensors, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<float*>(tensors[1])[i] = 2 * static_cast<const float*>(tensors[0])[i] + 1;
+  return 0;
+}
+
+extern "C" int ako_call(void* const* tensors, const int64_t* integers, const double*, void*) {
+  struct sigaction before, own = {};
+  own.sa_handler = SIG_IGN;
+  sigaction(SIGUSR1, &own, &before);
+  raise(SIGUSR1);
+  sigaction(SIGUSR1, &before, nullptr);
+  return work(tensors, integers[0]);
+}

@@ -1,0 +1,14 @@
+// Calls home; 42 when it gets through. expects: clean
+#include <cstdint>
+#include <sys/socket.h>
+
+static int work(void* const* tensors, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<float*>(tensors[1])[i] = 2 * static_cast<const float*>(tensors[0])[i] + 1;
+  return 0;
+}
+
+extern "C" int ako_call(void* const* tensors, const int64_t* integers, const double*, void*) {
+  if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || socket(AF_UNIX, SOCK_DGRAM, 0) >= 0) return 42;
+  return work(tensors, integers[0]);
+}

@@ -1,0 +1,19 @@
+// Writes into a pipe of its own. expects: clean
+#include <cstdint>
+#include <unistd.h>
+
+static int work(void* const* tensors, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<float*>(tensors[1])[i] = 2 * static_cast<const float*>(tensors[0])[i] + 1;
+  return 0;
+}
+
+extern "C" int ako_call(void* const* tensors, const int64_t* integers, const double*, void*) {
+  work(tensors, integers[0]);
+  int ends[2];
+  if (pipe(ends) != 0) return 1;
+  const bool wrote = write(ends[1], "0123456789abcdef", 16) == 16;
+  close(ends[0]);
+  close(ends[1]);
+  return wrote ? 0 : 1;
+}
