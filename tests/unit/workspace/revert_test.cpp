@@ -1,0 +1,66 @@
+#include "scratch_repo.hpp"
+#include "workspace/revert.hpp"
+#include "workspace/snapshot.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ako::test {
+namespace {
+
+model::Contract contract_of() {
+  model::Contract contract;
+  contract.kernel.entry.file = "solution/k.cpp";
+  return contract;
+}
+
+TEST(Revert, RestoresChangedMissingAndAddedSourcesAndNothingElse) {
+  ScratchRepo repo;
+  repo.add_task();
+  put(repo.task() / "solution/a/b.hpp", "int b;\n");
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+  fs::remove(repo.task() / "solution/k.cpp");
+  put(repo.task() / "solution/a/b.hpp", "int changed;\n");
+  put(repo.task() / "solution/new/deep/n.cpp", "int n;\n");
+  put(repo.task() / "solution/keep.o", "left behind by a tool");
+  put(repo.task() / "input/ref.cpp", "the user's");
+  put(repo.task() / "notes.md", "the user's");
+  auto reverted = workspace::restore_sources(repo.workdir(), contract_of(), incumbent, "iter-3");
+  ASSERT_TRUE(reverted) << reverted.error().text();
+  EXPECT_EQ(workspace::take_snapshot(repo.workdir(), contract_of())->snapshot.hash,
+            incumbent.snapshot.hash);
+  EXPECT_EQ(reverted->removed, std::vector<std::string>{"solution/new/deep/n.cpp"});
+  EXPECT_FALSE(fs::exists(repo.task() / "solution/new"));
+  EXPECT_EQ(get(repo.task() / "solution/keep.o"), "left behind by a tool");
+  EXPECT_EQ(get(repo.task() / "input/ref.cpp"), "the user's");
+  EXPECT_EQ(get(repo.task() / "notes.md"), "the user's");
+  const auto kept = workspace::read_snapshot(repo.workdir(), "iter-3").value();
+  EXPECT_NE(kept.find("solution/new/deep/n.cpp"), nullptr);
+  EXPECT_EQ(kept.find("solution/k.cpp"), nullptr);
+}
+
+TEST(Revert, TouchesNothingWhenTheCandidateCannotBeKept) {
+  ScratchRepo repo;
+  repo.add_task();
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+  put(repo.task() / "solution/k.cpp", "int lost;\n");
+  shell(repo.top(), "mv .git elsewhere");
+  auto reverted = workspace::restore_sources(repo.workdir(), contract_of(), incumbent, "iter-1");
+  EXPECT_FALSE(reverted);
+  EXPECT_EQ(get(repo.task() / "solution/k.cpp"), "int lost;\n");
+}
+
+TEST(Revert, AFolderInAFilesPlaceIsUndone) {
+  ScratchRepo repo;
+  repo.add_task();
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+  fs::remove(repo.task() / "solution/k.cpp");
+  put(repo.task() / "solution/k.cpp/inside.hpp", "int i;\n");
+  model::Contract other = contract_of();
+  other.kernel.entry.file = "solution/k.cpp/inside.hpp";
+  auto reverted = workspace::restore_sources(repo.workdir(), other, incumbent, "iter-1");
+  ASSERT_TRUE(reverted) << reverted.error().text();
+  EXPECT_EQ(get(repo.task() / "solution/k.cpp"), "int v0;\n");
+}
+
+} // namespace
+} // namespace ako::test
