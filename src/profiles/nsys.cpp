@@ -120,7 +120,7 @@ private:
   void trace_row(std::int64_t line) {
     double start = number("Start") * m_columns.time_scale,
            length = number("Duration") * m_columns.time_scale;
-    if (!(std::abs(start) < 4e18) || !(length >= 0 && length < 4e18))
+    if (!(std::abs(start) < 2e18) || !(length >= 0 && length < 2e18))
       return skip(line, "a row without time");
     Span span;
     span.start_ns = static_cast<std::int64_t>(start),
@@ -203,9 +203,9 @@ base::Status read_table(base::Database& db, const Source& source, bool strings, 
     Span span;
     if (rows.is_null(0) || rows.is_null(1)) continue;
     span.start_ns = rows.integer(0), span.end_ns = rows.integer(1);
-    if (span.end_ns < span.start_ns) {
+    if (!is_lawful(span.start_ns, span.end_ns)) {
       timeline.skipped.push_back(
-          {0, fmt::format("table {}: a span that ends before it starts", source.table)});
+          {0, fmt::format("table {}: a span without lawful times", source.table)});
       continue;
     }
     span.name =

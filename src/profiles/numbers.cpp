@@ -63,11 +63,12 @@ bool all_digits(std::string_view text) {
 }
 
 /// Can the mantissa be read with `decimal` as the decimal mark and `group` between thousands?
-bool readable(std::string_view mantissa, char decimal, char group) {
+/// Nobody groups the thousands of a number with an exponent.
+bool readable(std::string_view mantissa, char decimal, char group, bool may_group) {
   std::size_t mark = mantissa.find(decimal);
   std::string_view whole = mantissa.substr(0, mark);
   if (mark != std::string_view::npos && !all_digits(mantissa.substr(mark + 1))) return false;
-  return all_digits(whole) || is_grouped(whole, group);
+  return all_digits(whole) || (may_group && is_grouped(whole, group));
 }
 
 } // namespace
@@ -76,7 +77,9 @@ NumberShape shape_of(std::string_view text) {
   auto parts = parts_of(text);
   if (!parts) return NumberShape::not_a_number;
   if (parts->mantissa.find_first_of(".,") == std::string_view::npos) return NumberShape::plain;
-  bool point = readable(parts->mantissa, '.', ','), comma = readable(parts->mantissa, ',', '.');
+  const bool may_group = parts->exponent.empty();
+  bool point = readable(parts->mantissa, '.', ',', may_group),
+       comma = readable(parts->mantissa, ',', '.', may_group);
   if (point && comma) return NumberShape::ambiguous;
   return point ? NumberShape::point : comma ? NumberShape::comma : NumberShape::not_a_number;
 }
@@ -111,7 +114,7 @@ std::optional<double> parse_number(std::string_view text, DecimalMark mark) {
     if (mark == DecimalMark::unknown) return std::nullopt;
     char decimal = mark == DecimalMark::point ? '.' : ',',
          group = mark == DecimalMark::point ? ',' : '.';
-    if (!readable(parts->mantissa, decimal, group)) return std::nullopt;
+    if (!readable(parts->mantissa, decimal, group, parts->exponent.empty())) return std::nullopt;
   }
   std::array<char, 80> plain{};
   std::size_t size = 0;

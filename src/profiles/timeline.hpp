@@ -21,6 +21,12 @@ struct Span {
   Activity activity = Activity::kernel;
 };
 
+/// Times whose differences cannot overflow, in order. Readers drop the others.
+constexpr bool is_lawful(std::int64_t start_ns, std::int64_t end_ns) {
+  constexpr std::int64_t k_most = 4000000000000000000;
+  return start_ns >= -k_most && end_ns <= k_most && start_ns <= end_ns;
+}
+
 class Timeline {
 public:
   std::uint32_t intern(std::string_view name);

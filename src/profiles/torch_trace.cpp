@@ -295,7 +295,12 @@ private:
         note(fmt::format("event '{}' has no lawful time", m_event.name.substr(0, 60)));
       return;
     }
-    if (span.start_ns > 8000000000000000000 - length) return;
+    if (span.start_ns > 4000000000000000000 || length > 4000000000000000000 ||
+        !is_lawful(span.start_ns, span.start_ns + length)) {
+      if (m_timeline.skipped.size() < 1000)
+        note(fmt::format("event '{}' has no lawful time", m_event.name.substr(0, 60)));
+      return;
+    }
     span.end_ns = span.start_ns + length;
     span.device = small_number(m_event.device), span.stream = small_number(m_event.stream);
     span.name = m_timeline.intern(m_event.name);
