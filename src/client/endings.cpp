@@ -82,7 +82,8 @@ WorkerFailure died(const Incident& incident, const std::vector<MappedArena>& are
     failure.text = "closed or damaged the private channel";
   } else if (incident.ending.code == protocol::k_exit_setup_failed) {
     failure.kind = FailureKind::environment;
-    failure.error = {base::ErrorKind::environment, "a worker process could not be set up"};
+    failure.error =
+        base::fail(base::ErrorKind::environment, "a worker process could not be set up").value();
     failure.text = failure.error.message;
   } else {
     failure.kind = FailureKind::exited;
@@ -102,7 +103,9 @@ WorkerFailure refused(const Incident& incident) {
   else {
     failure.kind = FailureKind::environment;
     const bool bug = incident.word != "environment";
-    failure.error = {bug ? base::ErrorKind::internal : base::ErrorKind::environment, incident.text};
+    failure.error =
+        base::fail(bug ? base::ErrorKind::internal : base::ErrorKind::environment, incident.text)
+            .value();
   }
   return failure;
 }

@@ -101,7 +101,8 @@ base::Expected<Link> Link::start(const LinkOptions& options) {
 tl::expected<Json, Incident> Link::ask(protocol::Kind kind, const Json& body, Deadline deadline,
                                        std::vector<int> fds, base::UniqueFd* received) {
   if (!m_alive)
-    return tl::unexpected(local({base::ErrorKind::internal, "the child has ended already"}));
+    return tl::unexpected(
+        local(base::fail(base::ErrorKind::internal, "the child has ended already").value()));
   if (auto incident = unsolicited()) return tl::unexpected(std::move(*incident));
   const base::Frame request{static_cast<std::uint16_t>(kind), 0, random_id(),
                             base::dump_json(body)};
@@ -177,8 +178,7 @@ std::optional<Incident> Link::wait_round(Deadline deadline, bool& readable) {
   int wait_ms = deadline.remaining_ms();
   if (!m_folder.empty() && (wait_ms < 0 || wait_ms > 200)) wait_ms = 200;
   const int ready = poll(entries, 4, wait_ms);
-  if (ready < 0 && errno != EINTR)
-    return local({base::ErrorKind::internal, "poll failed", {}, std::strerror(errno)});
+  if (ready < 0 && errno != EINTR) return local(base::fail_errno("poll failed", "", errno).value());
   if (auto incident = drain()) return incident;
   readable = (entries[0].revents & (POLLIN | POLLHUP)) != 0;
   if (readable) return std::nullopt; // an answer that came before the end is still an answer

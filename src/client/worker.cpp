@@ -160,10 +160,11 @@ Answer<Worker> Worker::start(WorkerOptions options) {
   CLIENT_ASK(const auto hello,
              state.ask(Kind::hello, Json{{"protocol", protocol::k_version}}, seconds));
   if (integer(hello, "protocol") != protocol::k_version)
-    return tl::unexpected(
-        from_error({base::ErrorKind::environment, "ako-child is of another version than ako",
-                    state.options.program.string(), "", "", ""},
-                   "start"));
+    return tl::unexpected(from_error(base::fail(base::ErrorKind::environment,
+                                                "ako-child is of another version than ako",
+                                                {.where = state.options.program.string()})
+                                         .value(),
+                                     "start"));
   CLIENT_ASK(const auto contained,
              state.ask(Kind::configure,
                        Json{{"scratch", scratch.string()},
@@ -178,8 +179,9 @@ Answer<Worker> Worker::start(WorkerOptions options) {
 
 Answer<void> Worker::share_eviction(const Keeper& keeper) {
   if (keeper.evict_fd() < 0)
-    return tl::unexpected(
-        from_error({base::ErrorKind::internal, "the keeper has no eviction buffer"}, "share"));
+    return tl::unexpected(from_error(
+        base::fail(base::ErrorKind::internal, "the keeper has no eviction buffer").value(),
+        "share"));
   CLIENT_ASK(const auto answer,
              m_state->ask(Kind::share, Json{{"bytes", keeper.evict_bytes()}},
                           m_state->options.limits.load_seconds, {keeper.evict_fd()}));
@@ -363,6 +365,10 @@ Activity Worker::activity() const {
 
 std::int64_t Worker::idle_cpu_ns() const {
   return alive() ? activity().cpu_ns - m_state->at_answer.cpu_ns : 0;
+}
+
+std::int64_t Worker::idle_wait_ns() const {
+  return alive() ? activity().wait_ns - m_state->at_answer.wait_ns : 0;
 }
 
 const std::string& Worker::label() const { return m_state->options.spec.label; }

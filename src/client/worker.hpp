@@ -156,6 +156,9 @@ public:
   /// Processor time used between the last answer and now, while it had nothing to do: stray work.
   /// Small values are the answer's own tail and idle OpenMP teams spinning out.
   std::int64_t idle_cpu_ns() const;
+  /// Time in which it was ready to run meanwhile and did not get a core: stray work on a busy
+  /// machine.
+  std::int64_t idle_wait_ns() const;
 
   const std::string& label() const;
   bool alive() const;

@@ -76,7 +76,7 @@ Noticed watch(fakes::Bench& bench, client::WorkerOptions options) {
   }
   timespec nap{0, 60'000'000};
   nanosleep(&nap, nullptr);
-  if (worker->idle_cpu_ns() > k_stray_ns) noticed.insert("stray_work");
+  if (worker->idle_cpu_ns() + worker->idle_wait_ns() > k_stray_ns) noticed.insert("stray_work");
   if (auto again = worker->call(0); !again) return failed(again.error());
   if (noticed.empty()) noticed.insert("clean");
   return noticed;
