@@ -12,6 +12,7 @@ namespace {
 
 constexpr double k_width = 760, k_height = 300, k_left = 62, k_right = 14, k_top = 14,
                  k_bottom = 40;
+constexpr double k_cap = 8; ///< half the width of an interval's end
 
 struct Point {
   std::int64_t number = 0;
@@ -102,6 +103,10 @@ std::string marks(const std::vector<Point>& points, const Scale& scale, std::str
                        html(each.title));
     out += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>", x,
                        scale.y(each.low), scale.y(each.high));
+    // End caps wider than the dot: a narrow interval stays visible.
+    for (const double end : {scale.y(each.low), scale.y(each.high)})
+      out += fmt::format("<line x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>",
+                         x - k_cap, x + k_cap, end);
     out +=
         fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/></g>", x, scale.y(each.gain));
   }

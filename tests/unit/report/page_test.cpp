@@ -35,6 +35,16 @@ TEST(Page, SaysWhatWasWonHowAndWhatIsUntested) {
   if (const char* path = std::getenv("AKO_WRITE_PAGE")) std::ofstream(path) << text;
 }
 
+/// Each timed point has its interval: a bar and two ends that its dot cannot hide.
+TEST(Page, TheChartDrawsEveryInterval) {
+  auto data = filled(Hostile::no);
+  ASSERT_TRUE(data);
+  const std::string svg = gain_chart(*data);
+  const std::size_t points = count(svg, "<circle");
+  EXPECT_EQ(points, 7u) << "five timed steps and two totals";
+  EXPECT_EQ(count(svg, "<line x1"), 3 * points);
+}
+
 TEST(Page, NeedsNothingElse) {
   const std::string text = page(Hostile::no);
   for (const char* part : {"http://", "https://", "src=", "url(", "@import", "<script", "<link"})
