@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 #include <sqlite3.h>
+#include <string>
 #include <unistd.h>
 
 namespace ako::ledger::testing {
@@ -14,10 +15,13 @@ struct State {
   sqlite3_vfs ours{};
   Fault fault = Fault::none;
   long at = 0, seen = 0;
+  long frames = 0; ///< writes to the log past its header since the last acknowledgement
+  int end_fd = -1;
 } g_state;
 
 struct File {
   sqlite3_file base;
+  bool log;
   sqlite3_file* real() { return reinterpret_cast<sqlite3_file*>(this + 1); }
 };
 sqlite3_file* real(sqlite3_file* file) { return reinterpret_cast<File*>(file)->real(); }
@@ -28,6 +32,10 @@ template <class Torn> bool full_now(Torn torn) {
   if (g_state.fault == Fault::no_space) return call >= g_state.at;
   if (g_state.fault == Fault::none || call != g_state.at) return false;
   if (g_state.fault == Fault::die_torn) torn();
+  const std::string end = "died " + std::to_string(g_state.frames) + "\n";
+  if (g_state.end_fd >= 0 &&
+      ::write(g_state.end_fd, end.data(), end.size()) != static_cast<ssize_t>(end.size()))
+    ::_exit(98);
   ::_exit(k_died);
 }
 bool full_now() {
@@ -41,7 +49,14 @@ int read(sqlite3_file* f, void* to, int n, sqlite3_int64 at) {
   return real(f)->pMethods->xRead(real(f), to, n, at);
 }
 int write(sqlite3_file* f, const void* from, int n, sqlite3_int64 at) {
-  if (full_now([&] { real(f)->pMethods->xWrite(real(f), from, n / 2, at); })) return SQLITE_FULL;
+  constexpr sqlite3_int64 k_log_header = 32;
+  const bool frame = reinterpret_cast<File*>(f)->log && at >= k_log_header;
+  const auto half = [&] {
+    real(f)->pMethods->xWrite(real(f), from, n / 2, at);
+    if (frame) ++g_state.frames;
+  };
+  if (full_now(half)) return SQLITE_FULL;
+  if (frame) ++g_state.frames;
   return real(f)->pMethods->xWrite(real(f), from, n, at);
 }
 int truncate(sqlite3_file* f, sqlite3_int64 size) {
@@ -79,6 +94,7 @@ const sqlite3_io_methods k_methods = {
 
 int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
   auto* ours = new (file) File{};
+  ours->log = (flags & SQLITE_OPEN_WAL) != 0;
   const int code = g_state.real->xOpen(g_state.real, name, ours->real(), flags, out_flags);
   ours->base.pMethods = code == SQLITE_OK ? &k_methods : nullptr;
   return code;
@@ -107,6 +123,8 @@ void install_faults(Fault fault, long at) {
 }
 
 long calls_seen() { return g_state.seen; }
+void say_end_to(int fd) { g_state.end_fd = fd; }
+void acknowledged() { g_state.frames = 0; }
 void mend() { g_state.fault = Fault::none; }
 
 } // namespace ako::ledger::testing
