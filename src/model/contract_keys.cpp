@@ -10,7 +10,7 @@ namespace {
 
 // clang-format off
 constexpr KeySpec k_top[] = {
-    {"format", "integer", "required", "version of this format: 1"},
+    {"format", "integer", "required", "always 1: the version of this format"},
     {"kernel", "table", "required", "the kernel being optimised"},
     {"axes", "table", "none", "named sizes and dtypes"},
     {"tensor", "list of tables", "required", "the buffers a call takes, at least one of role out or inout"},

@@ -33,7 +33,8 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   if (word.size() > k_longest_word) return {};
-  const int most = std::max(1, static_cast<int>(word.size()) / 3);
+  // Of one or two letters every other word is a near one: then only another case counts.
+  const int most = word.size() < 3 ? 0 : std::max(1, static_cast<int>(word.size()) / 3);
   int best = most + 1;
   std::string out;
   for (const std::string& each : known) {

@@ -23,9 +23,9 @@ const TomlNode* Section::node(std::string_view key) const {
 }
 
 std::string Section::where(std::string_view key, Place place) const {
-  std::string out = at(m_file, place) + ": " + m_path;
-  if (!key.empty()) out += (m_path.empty() ? "" : ".") + std::string(key);
-  return out;
+  std::string path = m_path;
+  if (!key.empty()) path += (path.empty() ? "" : ".") + std::string(key);
+  return at(m_file, place) + (path.empty() ? "" : ": " + path);
 }
 
 tl::unexpected<base::Error> Section::error_at(const TomlNode& node, std::string_view key,
@@ -44,7 +44,7 @@ tl::unexpected<base::Error> Section::error(std::string_view key, std::string mes
     return error_at(*value, key, std::move(message), std::move(allowed), std::move(next));
   return fail(ErrorKind::invalid, std::move(message),
               {.where = where(key, m_place),
-               .found = "nothing",
+               .found = key.empty() ? "" : "nothing",
                .allowed = std::move(allowed),
                .next = std::move(next)});
 }
@@ -71,7 +71,7 @@ Status Section::known_keys_only(const std::vector<std::string>& also) const {
     name.place = member.place;
     const std::string shown = describe(name);
     return fail(ErrorKind::invalid, "unknown key " + shown,
-                {.where = where({}, member.place),
+                {.where = where(member.key, member.place),
                  .found = shown,
                  .allowed = join(known),
                  .next = did_you_mean(member.key, known)});
