@@ -144,7 +144,9 @@ TEST_F(Trouble, AFullDiskAtEachWriteLosesTheEventInFlightAlone) {
     });
     if (end.code == 0) break;
     ASSERT_EQ(end.code, 10) << end.said;
-    EXPECT_NE(end.said.find("no space left"), std::string::npos) << end.said;
+    EXPECT_NE(end.said.find("no space left for the ledger: the event in flight is not on record"),
+              std::string::npos)
+        << end.said;
     ++refused;
     EXPECT_FALSE(writer(Open::existing).recovery()) << "a refused append is no cut one";
     ASSERT_FALSE(verified().broken) << "at " << at;
@@ -181,7 +183,9 @@ TEST_F(Trouble, ARealDiskThatIsFull) {
   });
   if (end.code == 50) GTEST_SKIP() << "no file system can be mounted here; the test above stands";
   EXPECT_EQ(end.code, 0) << end.said;
-  EXPECT_NE(end.said.find("no space left"), std::string::npos) << end.said;
+  EXPECT_NE(end.said.find("no space left for the ledger: the event in flight is not on record"),
+            std::string::npos)
+      << end.said;
 }
 
 } // namespace
