@@ -7,7 +7,9 @@
 //   NaN        anything   NaN meaningful: match with NaN, else fatal; not meaningful: the reference
 //                         is at fault
 //   -0.0       0.0        match
-//   subnormal  0          match only where flush_subnormals is declared (or within tolerance)
+//   subnormal  0          match only where flush_subnormals is declared; in float16 and below also
+//                         within the row's noise, for there honest sums cancel into that range
+//   beyond the type       infinity, NaN or the largest value, as the type's conversions give
 #include "judge/compare.hpp"
 
 #include "inputs/codec.hpp"
@@ -46,19 +48,25 @@ base::Status check_view(const TensorView& view, const char* which) {
                      .next = {}});
 }
 
-std::int64_t row_memory(const CompareRequest& request) {
-  const auto& tensor = *request.got.tensor;
-  const RowPlan rows = plan_rows(tensor);
-  return 2 * rows.length * 8 + (tensor.shape.empty() ? 1 : tensor.shape.back() / 64 + 1) * 40;
+/// Two chunks of doubles and the tiles of one band of lines.
+std::int64_t close_memory(const model::ResolvedTensor& tensor) {
+  const std::int64_t columns = tensor.shape.empty() ? 1 : tensor.shape.back();
+  const std::int64_t tiles = tensor.shape.size() < 2 ? 0 : columns / 64 + 1;
+  return 2 * 8 * std::min(k_compare_chunk, std::max<std::int64_t>(tensor.elements, 1)) + 40 * tiles;
+}
+
+/// Both rows as sortable positions.
+std::int64_t set_memory(const model::ResolvedTensor& tensor) {
+  return 2 * 8 * (tensor.shape.empty() ? 1 : tensor.shape.back());
 }
 
 } // namespace
 
 std::int64_t memory_need(const CompareRequest& request) {
   switch (request.how) {
-  case model::Compare::close:
-  case model::Compare::exact: return row_memory(request);
-  case model::Compare::set: return 2 * row_memory(request);
+  case model::Compare::close: return close_memory(*request.got.tensor);
+  case model::Compare::exact: return 0;
+  case model::Compare::set: return set_memory(*request.got.tensor);
   case model::Compare::property: return property_memory(request);
   }
   return 0;

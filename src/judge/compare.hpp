@@ -80,8 +80,8 @@ struct CompareRequest {
   model::Compare how = model::Compare::close;
   Tolerance tolerance;
   std::string property;
-  std::vector<TensorView> others;       ///< tensors that a property names, also the expected ones
-  std::int64_t memory_limit = 64 << 20; ///< most bytes of own working memory
+  std::vector<TensorView> others; ///< tensors that a property names, also the expected ones
+  std::int64_t memory_limit = std::int64_t{1} << 30; ///< most bytes of own working memory
 };
 
 /// Bytes of working memory that compare() will take for this request: what it must have at least.

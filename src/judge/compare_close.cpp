@@ -3,140 +3,279 @@
 #include "judge/rows.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 
 namespace ako::judge {
 namespace {
 
+constexpr std::int64_t k_tile = 64;
+/// Whole-tensor statistics say something from this many elements on, and only beyond this many
+/// standard errors.
+constexpr std::int64_t k_least_for_statistics = 256;
+constexpr double k_standard_errors = 5;
+/// With matched_ratio below 1 a row still counts as destroyed when this share of it is wrong.
+constexpr double k_destroyed_share = 0.5;
+
 /// Sums of squares of a region and its mismatches.
 struct Sums {
   double error = 0, expected = 0;
   std::int64_t mismatches = 0, elements = 0;
-  void add(double e, double x) {
-    error += e * e;
-    expected += x * x;
-    ++elements;
+  void add(const Sums& other) {
+    error += other.error;
+    expected += other.expected;
+    mismatches += other.mismatches;
+    elements += other.elements;
   }
   double relative() const {
-    if (error == 0) return 0;
+    if (error == 0) return mismatches > 0 && elements == mismatches ? INFINITY : 0;
     return expected == 0 ? INFINITY : std::sqrt(error / expected);
   }
 };
 
-constexpr std::int64_t k_tile = 64;
-/// Whole-tensor statistics say something from this many elements on.
-constexpr std::int64_t k_least_for_slope = 256, k_least_for_bias = 1000;
-/// With matched_ratio below 1 a row still counts as destroyed when this share of it is wrong.
-constexpr double k_destroyed_share = 0.5;
+/// Quanta of the candidate's type by the exponent's bits alone: exact, and a few cycles.
+class Quanta {
+public:
+  explicit Quanta(model::Dtype dtype) {
+    const auto& n = inputs::numbers_of(dtype);
+    m_floating = model::class_of(dtype) == model::DtypeClass::floating;
+    if (!m_floating) return;
+    m_least = std::bit_cast<std::uint64_t>(n.smallest_normal);
+    m_scale = std::ldexp(1.0, 1 - n.significand_bits);
+  }
+  double at(double value) const {
+    if (!m_floating) return 1;
+    const std::uint64_t exponent = std::bit_cast<std::uint64_t>(value) & 0x7ff0000000000000u;
+    return std::bit_cast<double>(std::max(exponent, m_least)) * m_scale;
+  }
+
+private:
+  bool m_floating = true;
+  std::uint64_t m_least = 0;
+  double m_scale = 1;
+};
 
 class Close {
 public:
   explicit Close(const CompareRequest& request)
       : m_request(request), m_tolerance(request.tolerance), m_tensor(*request.got.tensor),
-        m_numbers(inputs::numbers_of(request.got.dtype)),
-        m_floating(model::class_of(request.got.dtype) == model::DtypeClass::floating) {
+        m_dtype(request.got.dtype), m_numbers(inputs::numbers_of(m_dtype)), m_quanta(m_dtype) {
     m_out.method = "close";
     m_out.elements = m_tensor.elements;
-    m_narrow = m_floating && model::bits_of(request.got.dtype) <= 8;
-    m_columns = m_tensor.shape.empty() ? 1 : m_tensor.shape.back();
-    m_tile_rows = m_tensor.shape.size() < 2 ? 1 : m_tensor.shape[m_tensor.shape.size() - 2];
-    m_tiles.resize(static_cast<std::size_t>((m_columns + k_tile - 1) / k_tile));
+    const bool floating = model::class_of(m_dtype) == model::DtypeClass::floating;
+    m_narrow = floating && model::bits_of(m_dtype) <= 8;
+    m_subnormal_edge = floating && m_numbers.has_zero ? m_numbers.smallest_normal : 0;
+    // Types with so narrow a range cancel into subnormals by honest noise.
+    m_noise_hides_flush = model::bits_of(m_dtype) <= 8 || m_dtype == model::Dtype::float16;
+    m_columns = m_tensor.shape.empty() ? 1 : std::max<std::int64_t>(1, m_tensor.shape.back());
+    m_lines = m_tensor.shape.size() < 2 ? 1 : m_tensor.shape[m_tensor.shape.size() - 2];
+    if (m_lines > 1) m_tiles.resize(static_cast<std::size_t>((m_columns + k_tile - 1) / k_tile));
   }
 
   CompareResult run() {
     const RowPlan plan = plan_rows(m_tensor);
-    m_got.resize(static_cast<std::size_t>(plan.length));
-    m_expected.resize(static_cast<std::size_t>(plan.length));
-    for (std::int64_t row = 0; row < plan.rows; ++row) {
-      read_elements(m_request.got, row * plan.length, m_got);
-      read_elements(m_request.expected, row * plan.length, m_expected);
-      compare_row(row * plan.length);
-    }
+    const auto chunk = static_cast<std::size_t>(std::min(plan.length, k_chunk));
+    m_got.resize(chunk);
+    m_expected.resize(chunk);
+    for (std::int64_t row = 0; row < plan.rows; ++row) compare_row(row * plan.length, plan.length);
     flush_tiles();
     conclude();
     return std::move(m_out);
   }
 
 private:
-  void compare_row(std::int64_t first) {
+  /// A row longer than a chunk is read twice: its magnitude comes first.
+  double rms_of(std::int64_t first, std::int64_t length) {
     double squares = 0;
     std::int64_t finite = 0;
-    for (double value : m_expected)
-      if (std::isfinite(value)) squares += value * value, ++finite;
-    const double rms = finite ? std::sqrt(squares / static_cast<double>(finite)) : 0;
-    const double base = m_tolerance.atol + m_tolerance.row_factor * rms;
+    for (std::int64_t done = 0; done < length; done += k_chunk) {
+      const auto here = static_cast<std::size_t>(std::min(k_chunk, length - done));
+      const std::span<double> values(m_expected.data(), here);
+      read_elements(m_request.expected, first + done, values);
+      for (const double value : values) {
+        if (std::isfinite(value)) squares += value * value, ++finite;
+      }
+    }
+    return finite ? std::sqrt(squares / static_cast<double>(finite)) : 0;
+  }
+
+  void compare_row(std::int64_t first, std::int64_t length) {
+    m_base = m_tolerance.atol + m_tolerance.row_factor * rms_of(first, length);
     Sums row;
-    for (std::size_t i = 0; i < m_got.size(); ++i)
-      element(first + static_cast<std::int64_t>(i), m_got[i], m_expected[i], base, row);
-    const double error = row.mismatches > 0 && row.elements == 0 ? INFINITY : row.relative();
-    if (m_out.worst_row.elements == 0 || error > m_out.worst_row.error ||
-        (error == m_out.worst_row.error && row.mismatches > m_out.worst_row.mismatches))
-      m_out.worst_row = {index_of(m_tensor, first), error, row.mismatches,
-                         static_cast<std::int64_t>(m_got.size())};
-    if (static_cast<double>(row.mismatches) > k_destroyed_share * static_cast<double>(m_got.size()))
+    for (std::int64_t done = 0; done < length; done += k_chunk) {
+      const std::int64_t here = std::min(k_chunk, length - done), at = first + done;
+      const auto size = static_cast<std::size_t>(here);
+      read_elements(m_request.got, at, {m_got.data(), size});
+      if (length > k_chunk) read_elements(m_request.expected, at, {m_expected.data(), size});
+      // Segments lie in one tile: they end at tile columns and at line ends.
+      for (std::int64_t i = 0; i < here;) {
+        const std::int64_t column = (at + i) % m_columns;
+        const std::int64_t to_edge = std::min(k_tile - column % k_tile, m_columns - column);
+        const std::int64_t count = std::min(to_edge, here - i);
+        const Sums sums = m_narrow ? narrow_segment(at, i, count) : segment(at, i, count);
+        row.add(sums);
+        add_to_tile(at + i, sums);
+        i += count;
+      }
+    }
+    m_all.add(row);
+    const double error = row.relative();
+    Region& worst = m_out.worst_row;
+    if (worst.elements == 0 || error > worst.error ||
+        (error == worst.error && row.mismatches > worst.mismatches)) {
+      worst = {index_of(m_tensor, first), error, row.mismatches, length};
+    }
+    if (static_cast<double>(row.mismatches) > k_destroyed_share * static_cast<double>(length)) {
       ++m_destroyed_rows;
+    }
   }
 
-  void element(std::int64_t at, double got, double expected, double base, Sums& row) {
-    if (!std::isfinite(expected) || !std::isfinite(got)) {
-      if (!non_finite(at, got, expected)) ++row.mismatches;
-      return;
+  /// Types of 16 bits and more. The common path compares by multiplication; what is rare (a new
+  /// maximum, a mismatch, anything not finite) leaves it.
+  Sums segment(std::int64_t at, std::int64_t from, std::int64_t count) {
+    Sums sums;
+    const bool wants_bias = m_tolerance.bias_limit > 0;
+    for (std::int64_t i = from; i < from + count; ++i) {
+      const double got = m_got[static_cast<std::size_t>(i)];
+      const double expected = m_expected[static_cast<std::size_t>(i)];
+      const double error = got - expected, size = std::fabs(error);
+      const double magnitude = std::fabs(expected);
+      if (!(size <= k_largest) || magnitude > m_numbers.largest ||
+          (magnitude < m_subnormal_edge && got == 0 && expected != 0)) {
+        rare(at + i, got, expected, sums);
+        continue;
+      }
+      sums.error += error * error;
+      sums.expected += expected * expected;
+      m_cross += got * expected;
+      const double allowed = m_base + m_tolerance.rtol * magnitude;
+      const double quantum = m_quanta.at(expected);
+      if (size > 0) note_maxima(at + i, got, expected, size, allowed, quantum);
+      if (wants_bias && size <= quantum && magnitude >= m_subnormal_edge) {
+        note_bias(error, expected, quantum);
+      }
+      if (size > allowed || (m_tolerance.max_error_cap && size > *m_tolerance.max_error_cap)) {
+        outside(at + i, got, expected, size, allowed, sums);
+      }
     }
-    const double error = got - expected, size = std::fabs(error);
-    row.add(error, expected);
-    Sums& tile = tile_of(at);
-    tile.add(error, expected);
-    m_all.add(error, expected);
-    m_cross += got * expected;
-    m_out.max_abs = std::max(m_out.max_abs, size);
-    if (expected != 0) m_out.max_rel = std::max(m_out.max_rel, size / std::fabs(expected));
-    const double allowed = base + m_tolerance.rtol * std::fabs(expected);
-    const double quantum = m_floating ? inputs::quantum(m_request.got.dtype, expected) : 1;
-    if (size > 0) m_out.max_quanta = std::max(m_out.max_quanta, size / quantum);
-    note_bias(error, expected, quantum);
-    const double share = allowed > 0 ? size / allowed : size > 0 ? INFINITY : 0;
-    const bool cap = m_tolerance.max_error_cap && size > *m_tolerance.max_error_cap;
-    m_capped += cap;
-    if (share <= 1 && !cap) {
-      m_out.max_of_allowed = std::max(m_out.max_of_allowed, share);
-      return;
-    }
-    if (forgiven(got, expected, size, quantum) && !cap) return;
-    m_out.max_of_allowed = std::max(m_out.max_of_allowed, share);
-    ++row.mismatches;
-    ++tile.mismatches;
-    mismatch(at, got, expected, allowed, share);
+    sums.elements += count;
+    return sums;
   }
 
-  /// One-quantum flips of narrow types, and subnormals flushed where that is declared.
-  bool forgiven(double got, double expected, double size, double quantum) {
-    if (got == 0 && std::fabs(expected) < m_numbers.smallest_normal && expected != 0) {
-      ++m_out.flushed;
-      if (m_tolerance.flush_subnormals) return true;
+  /// fp8 and fp4 are held against the correctly rounded value: differing from it at all is a flip,
+  /// more than the tolerance and more than one step a mismatch.
+  Sums narrow_segment(std::int64_t at, std::int64_t from, std::int64_t count) {
+    Sums sums;
+    for (std::int64_t i = from; i < from + count; ++i) {
+      const double got = m_got[static_cast<std::size_t>(i)];
+      const double expected = m_expected[static_cast<std::size_t>(i)];
+      const double ideal = rounded(expected);
+      const double error = got - ideal, size = std::fabs(error);
+      const bool flushed = got == 0 && size > m_numbers.smallest && size < m_subnormal_edge;
+      if (!(size <= k_largest) || flushed) { // one step to zero is a flip like any other
+        rare(at + i, got, expected, sums);
+        continue;
+      }
+      sums.error += error * error;
+      sums.expected += ideal * ideal;
+      m_cross += got * ideal;
+      if (size == 0) continue;
+      const double allowed = m_base + m_tolerance.rtol * std::fabs(expected);
+      note_maxima(at + i, got, expected, size, allowed, m_quanta.at(ideal));
+      const double step = std::min(m_quanta.at(got), m_quanta.at(ideal));
+      const bool capped = m_tolerance.max_error_cap && size > *m_tolerance.max_error_cap;
+      if (!capped && (size <= step || std::fabs(got - expected) <= allowed)) ++m_out.flips;
+      else outside(at + i, got, expected, size, allowed, sums);
     }
-    if (m_narrow && size <= 1.5 * quantum) {
-      ++m_out.flips;
-      return true;
+    sums.elements += count;
+    return sums;
+  }
+
+  /// `value` rounded to the candidate's type, by the usual addition of 1.5 * 2^52 quanta.
+  double rounded(double value) const {
+    if (!m_numbers.has_sign || !std::isfinite(value) || std::fabs(value) > m_numbers.largest) {
+      return inputs::decode(m_dtype, inputs::encode(m_dtype, value, inputs::Overflow::saturate));
+    }
+    const double quantum = m_quanta.at(value), shift = 0x1.8p52 * quantum;
+    return (value + shift) - shift;
+  }
+
+  void note_maxima(std::int64_t at, double got, double expected, double size, double allowed,
+                   double quantum) {
+    if (size > m_out.max_abs) m_out.max_abs = size;
+    const double magnitude = std::fabs(expected);
+    if (magnitude > 0 && size > m_out.max_rel * magnitude) m_out.max_rel = size / magnitude;
+    if (size > m_out.max_quanta * quantum) m_out.max_quanta = size / quantum;
+    if (size > m_out.max_of_allowed * allowed) {
+      m_out.max_of_allowed = size / allowed;
+      if (m_out.nonfinite.fatal() == 0) note_worst(at, got, expected, allowed);
+    }
+  }
+
+  /// Only values that need rounding tell how it was done.
+  void note_bias(double error, double expected, double quantum) {
+    const double shift = 0x1.8p52 * quantum;
+    if ((expected + shift) - shift == expected && error == 0) return;
+    m_bias += (expected < 0 ? -error : error) / quantum;
+    ++m_out.bias_count;
+  }
+
+  void rare(std::int64_t at, double got, double expected, Sums& sums) {
+    const bool finite = std::isfinite(expected);
+    // What the type cannot hold: both ways to round it are right.
+    if (finite && std::fabs(expected) > m_numbers.largest && overflowed(got, expected)) return;
+    if (!finite || !std::isfinite(got)) {
+      if (!non_finite(at, got, expected)) ++sums.mismatches;
+    } else if (got == 0 && std::fabs(expected) < m_subnormal_edge) {
+      flush(at, got, expected, sums);
+    } else {
+      outside(at, got, expected, std::fabs(got - expected), 0, sums);
+    }
+  }
+
+  bool overflowed(double got, double expected) const {
+    for (const auto overflow : {inputs::Overflow::ieee, inputs::Overflow::saturate}) {
+      const double lawful = inputs::decode(m_dtype, inputs::encode(m_dtype, expected, overflow));
+      if (got == lawful || (std::isnan(got) && std::isnan(lawful))) return true;
     }
     return false;
   }
 
-  void note_bias(double error, double expected, double quantum) {
-    if (m_tolerance.bias_limit <= 0 || expected == 0 ||
-        std::fabs(expected) < m_numbers.smallest_normal)
+  /// A subnormal came back as zero.
+  void flush(std::int64_t at, double got, double expected, Sums& sums) {
+    sums.error += expected * expected;
+    sums.expected += expected * expected;
+    const double magnitude = std::fabs(expected);
+    if (magnitude <= m_numbers.smallest / 2) return; // rounds to zero
+    ++m_out.flushed;
+    if (m_tolerance.flush_subnormals) return;
+    if (m_noise_hides_flush && magnitude <= m_base) {
+      m_out.flips += m_narrow;
       return;
-    m_bias += (expected < 0 ? -error : error) / quantum;
-    ++m_out.bias_count;
+    }
+    ++m_flush_faults;
+    outside(at, got, expected, magnitude, 0, sums);
+  }
+
+  void outside(std::int64_t at, double got, double expected, double size, double allowed,
+               Sums& sums) {
+    m_capped += m_tolerance.max_error_cap && size > *m_tolerance.max_error_cap;
+    ++sums.mismatches;
+    mismatch(at, got, expected, allowed);
+    if (allowed == 0 && m_out.nonfinite.fatal() == 0 && m_out.max_of_allowed < INFINITY) {
+      m_out.max_of_allowed = INFINITY;
+      note_worst(at, got, expected, allowed);
+    }
   }
 
   /// True: as it must be. See the table in compare.cpp.
   bool non_finite(std::int64_t at, double got, double expected) {
     NonFinite& n = m_out.nonfinite;
+    const bool first_fatal = n.fatal() == 0;
     if (std::isnan(expected)) {
       if (!m_tolerance.nan_meaningful) {
-        ++n.expected_nan;
-        note_first_nan(at);
+        if (n.expected_nan++ == 0) m_first_nan = at;
         return true;
       }
       if (std::isnan(got)) return ++n.matched, true;
@@ -149,50 +288,53 @@ private:
     } else {
       ++n.got_infinity;
     }
-    mismatch(at, got, expected, 0, INFINITY);
+    mismatch(at, got, expected, 0);
+    if (first_fatal) note_worst(at, got, expected, 0);
     return false;
   }
 
-  void note_first_nan(std::int64_t at) {
-    if (m_first_nan < 0) m_first_nan = at;
-  }
-
-  void mismatch(std::int64_t at, double got, double expected, double allowed, double share) {
+  void mismatch(std::int64_t at, double got, double expected, double allowed) {
     ++m_out.mismatches;
     if (m_out.first.element < 0) m_out.first = {at, index_of(m_tensor, at), got, expected, allowed};
-    if (m_out.worst.element < 0 || share > m_worst_share) {
-      m_worst_share = share;
-      m_out.worst = {at, index_of(m_tensor, at), got, expected, allowed};
-    }
   }
 
-  Sums& tile_of(std::int64_t at) {
-    const std::int64_t row = at / m_columns;
-    const std::int64_t band =
-        row / m_tile_rows * ((m_tile_rows + k_tile - 1) / k_tile) + row % m_tile_rows / k_tile;
+  void note_worst(std::int64_t at, double got, double expected, double allowed) {
+    m_out.worst = {at, index_of(m_tensor, at), got, expected, allowed};
+  }
+
+  void add_to_tile(std::int64_t at, const Sums& sums) {
+    if (m_tiles.empty()) {
+      // One line: tiles are its segments (a chunk's end may cut one in two).
+      return finish_tile(at / m_columns, at % m_columns / k_tile, sums);
+    }
+    const std::int64_t line = at / m_columns;
+    const std::int64_t bands = (m_lines + k_tile - 1) / k_tile;
+    const std::int64_t band = line / m_lines * bands + line % m_lines / k_tile;
     if (band != m_band) {
       flush_tiles();
       m_band = band;
-      m_band_first = row;
+      m_band_first = line;
     }
-    return m_tiles[static_cast<std::size_t>(at % m_columns / k_tile)];
+    m_tiles[static_cast<std::size_t>(at % m_columns / k_tile)].add(sums);
   }
 
   void flush_tiles() {
     for (std::size_t t = 0; t < m_tiles.size(); ++t) {
-      Sums& tile = m_tiles[t];
-      if (tile.elements == 0) continue;
-      const double error = tile.relative();
-      if (m_out.worst_tile.elements == 0 || error > m_out.worst_tile.error)
-        m_out.worst_tile = {
-            index_of(m_tensor, m_band_first * m_columns + static_cast<std::int64_t>(t) * k_tile),
-            error, tile.mismatches, tile.elements};
-      tile = Sums{};
+      finish_tile(m_band_first, static_cast<std::int64_t>(t), m_tiles[t]);
+      m_tiles[t] = Sums{};
     }
   }
 
+  void finish_tile(std::int64_t line, std::int64_t tile, const Sums& sums) {
+    if (sums.elements == 0) return;
+    const double error = sums.relative();
+    if (m_out.worst_tile.elements > 0 && error <= m_out.worst_tile.error) return;
+    m_out.worst_tile = {index_of(m_tensor, line * m_columns + tile * k_tile), error,
+                        sums.mismatches, sums.elements};
+  }
+
   void conclude() {
-    m_out.error_rms = m_all.relative();
+    m_out.error_rms = m_all.error == 0 ? 0 : m_all.relative();
     if (m_all.expected > 0) m_out.slope = m_cross / m_all.expected;
     if (m_out.bias_count > 0) m_out.bias_quanta = m_bias / static_cast<double>(m_out.bias_count);
     m_out.reason = why_not();
@@ -200,63 +342,95 @@ private:
   }
 
   std::string why_not() {
-    const double elements = static_cast<double>(m_out.elements);
-    if (m_out.nonfinite.expected_nan > 0) {
+    const NonFinite& n = m_out.nonfinite;
+    if (n.expected_nan > 0) {
       m_out.reference_at_fault = true;
       return fmt::format("the reference gives NaN for {} of {} elements, the first at {}, and the "
                          "contract does not call NaN meaningful",
-                         m_out.nonfinite.expected_nan, m_out.elements, place(m_first_nan));
+                         n.expected_nan, m_out.elements, place(m_first_nan));
     }
-    if (m_out.nonfinite.fatal() > 0)
+    if (n.fatal() > 0) {
       return fmt::format("{} elements are not finite where they must be or the reverse, the first "
                          "at {}: got {}, expected {}",
-                         m_out.nonfinite.fatal(), place(m_out.worst.element), m_out.worst.got,
+                         n.fatal(), place(m_out.worst.element), m_out.worst.got,
                          m_out.worst.expected);
-    const double matched = 1 - static_cast<double>(m_out.mismatches) / elements;
-    if (m_capped > 0) return worst_text("beyond max_error_cap");
-    if (m_out.mismatches > 0 && matched < m_tolerance.matched_ratio)
-      return worst_text("outside the tolerance");
-    if (m_out.mismatches > 0 && m_destroyed_rows > 0)
-      return fmt::format("{} rows are wrong in more than half of their elements, the worst at {}",
-                         m_destroyed_rows, fmt::join(m_out.worst_row.index, ","));
+    }
+    if (m_out.mismatches > 0) {
+      const double matched =
+          1 - static_cast<double>(m_out.mismatches) / static_cast<double>(m_out.elements);
+      if (m_capped > 0) return worst_text("beyond max_error_cap");
+      if (matched < m_tolerance.matched_ratio) return worst_text("outside the tolerance");
+      if (m_destroyed_rows > 0) {
+        return fmt::format("{} rows are wrong in more than half of their elements, the worst at {}",
+                           m_destroyed_rows, row_place());
+      }
+    }
+    return why_not_whole();
+  }
+
+  /// What only the tensor as a whole shows.
+  std::string why_not_whole() const {
+    const auto elements = static_cast<double>(m_out.elements);
     if (m_narrow && static_cast<double>(m_out.flips) > m_tolerance.flip_share * elements &&
-        m_out.flips > 2)
-      return fmt::format("{} of {} elements are one quantum off; {:.0f} % may be", m_out.flips,
-                         m_out.elements, 100 * m_tolerance.flip_share);
-    if (m_tolerance.slope_limit > 0 && m_all.elements >= k_least_for_slope &&
-        std::fabs(m_out.slope - 1) > m_tolerance.slope_limit)
-      return fmt::format("the whole is scaled by {:.4f}; within {} of 1 is allowed", m_out.slope,
-                         m_tolerance.slope_limit);
-    if (m_tolerance.bias_limit > 0 && m_out.bias_count >= k_least_for_bias &&
-        std::fabs(m_out.bias_quanta) > m_tolerance.bias_limit)
-      return fmt::format("the mean signed error is {:+.2f} quanta away from zero, {} is allowed: "
-                         "results are not rounded to nearest",
-                         m_out.bias_quanta, m_tolerance.bias_limit);
+        m_out.flips > 2) {
+      return fmt::format("{} of {} elements are not the rounding of the expected value; {:.0f} % "
+                         "may be",
+                         m_out.flips, m_out.elements, 100 * m_tolerance.flip_share);
+    }
+    const double slope_noise = k_standard_errors * m_out.error_rms / std::sqrt(elements);
+    if (m_tolerance.slope_limit > 0 && m_all.elements >= k_least_for_statistics &&
+        std::fabs(m_out.slope - 1) > m_tolerance.slope_limit + slope_noise) {
+      return fmt::format("the whole is scaled by {:.4f}; within {:.4f} of 1 is allowed",
+                         m_out.slope, m_tolerance.slope_limit + slope_noise);
+    }
+    const double bias_noise =
+        k_standard_errors / std::sqrt(12.0 * static_cast<double>(m_out.bias_count));
+    if (m_tolerance.bias_limit > 0 && m_out.bias_count >= k_least_for_statistics &&
+        std::fabs(m_out.bias_quanta) > m_tolerance.bias_limit + bias_noise) {
+      return fmt::format("the mean signed error is {:+.2f} quanta away from zero over {} elements, "
+                         "{:.2f} is allowed: results are not rounded to nearest",
+                         m_out.bias_quanta, m_out.bias_count, m_tolerance.bias_limit + bias_noise);
+    }
     return {};
   }
 
   std::string place(std::int64_t element) const {
     return fmt::format("[{}]", fmt::join(index_of(m_tensor, element), ","));
   }
-  std::string worst_text(const char* what) const {
-    return fmt::format("{} of {} elements are {}; the worst at {}: got {:.6g}, expected {:.6g}, "
-                       "off by {:.3g} where {:.3g} is allowed",
-                       m_out.mismatches, m_out.elements, what, place(m_out.worst.element),
-                       m_out.worst.got, m_out.worst.expected,
-                       std::fabs(m_out.worst.got - m_out.worst.expected), m_out.worst.allowed);
+  std::string row_place() const {
+    return fmt::format("[{}]", fmt::join(m_out.worst_row.index, ","));
   }
+  std::string worst_text(const char* what) const {
+    const Difference& w = m_out.worst;
+    std::string text = fmt::format(
+        "{} of {} elements are {}; the worst at {}: got {:.6g}, expected {:.6g}, off by {:.3g} "
+        "where {:.3g} is allowed",
+        m_out.mismatches, m_out.elements, what, place(w.element), w.got, w.expected,
+        std::fabs(w.got - w.expected), w.allowed);
+    if (m_flush_faults > 0) {
+      text += fmt::format("; {} subnormals came back as zero and flush_subnormals is not declared",
+                          m_flush_faults);
+    }
+    return text;
+  }
+
+  static constexpr std::int64_t k_chunk = k_compare_chunk;
+  static constexpr double k_largest = 1.7976931348623157e308;
 
   const CompareRequest& m_request;
   const Tolerance& m_tolerance;
   const model::ResolvedTensor& m_tensor;
+  model::Dtype m_dtype;
   const inputs::DtypeNumbers& m_numbers;
-  bool m_floating, m_narrow = false;
-  std::int64_t m_columns = 1, m_tile_rows = 1, m_band = -1, m_band_first = 0;
+  Quanta m_quanta;
+  bool m_narrow = false, m_noise_hides_flush = false;
+  double m_subnormal_edge = 0, m_base = 0;
+  std::int64_t m_columns = 1, m_lines = 1, m_band = -1, m_band_first = 0;
   std::vector<double> m_got, m_expected;
-  std::vector<Sums> m_tiles;
+  std::vector<Sums> m_tiles; ///< of one band; empty for tensors of one line
   Sums m_all;
-  double m_cross = 0, m_bias = 0, m_worst_share = -1;
-  std::int64_t m_capped = 0, m_destroyed_rows = 0, m_first_nan = -1;
+  double m_cross = 0, m_bias = 0;
+  std::int64_t m_capped = 0, m_destroyed_rows = 0, m_first_nan = -1, m_flush_faults = 0;
   CompareResult m_out;
 };
 

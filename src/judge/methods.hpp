@@ -5,6 +5,9 @@
 
 namespace ako::judge {
 
+/// Elements that are decoded at once.
+inline constexpr std::int64_t k_compare_chunk = 4096;
+
 base::Expected<CompareResult> compare_close(const CompareRequest& request);
 base::Expected<CompareResult> compare_exact(const CompareRequest& request);
 base::Expected<CompareResult> compare_set(const CompareRequest& request);

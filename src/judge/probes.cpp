@@ -60,54 +60,70 @@ inputs::Recipe recipe_for(Mutant mutant) {
 
 inputs::Recipe recipe_for(Probe) { return inputs::Recipe::scaled_shifted; }
 
-bool change_inputs(InputChange change, const model::ResolvedShape& shape,
-                   std::span<const std::span<std::byte>> tensors) {
-  auto is_input = [&](std::size_t t) {
-    return shape.tensors[t].role == model::TensorRole::in && tensors[t].size() > 0;
-  };
-  if (change == InputChange::none) return true;
-  if (change == InputChange::swapped) {
-    for (std::size_t a = 0; a < shape.tensors.size(); ++a)
-      for (std::size_t b = a + 1; b < shape.tensors.size(); ++b)
-        if (is_input(a) && is_input(b) && shape.tensors[a].dtype == shape.tensors[b].dtype &&
-            shape.tensors[a].bytes == shape.tensors[b].bytes) {
-          const auto bytes = static_cast<std::size_t>(shape.tensors[a].bytes);
-          std::swap_ranges(tensors[a].begin(),
-                           tensors[a].begin() + static_cast<std::ptrdiff_t>(bytes),
-                           tensors[b].begin());
-          return true;
-        }
-    for (std::size_t t = 0; t < shape.tensors.size(); ++t) {
-      const auto& tensor = shape.tensors[t];
-      const auto& extents = tensor.shape;
-      if (!is_input(t) || extents.size() < 2 || !tensor.contiguous ||
-          extents[extents.size() - 1] != extents[extents.size() - 2] || extents.back() < 2)
+namespace {
+
+/// Wide integers may be offsets or indices, which another tensor's content would lead outside.
+bool holds_data(model::Dtype dtype) {
+  return model::class_of(dtype) == model::DtypeClass::floating || model::bits_of(dtype) <= 8;
+}
+
+using Views = std::span<const std::span<std::byte>>;
+
+bool is_input(const model::ResolvedShape& shape, Views tensors, std::size_t t) {
+  return shape.tensors[t].role == model::TensorRole::in && tensors[t].size() > 0;
+}
+
+bool swap_two(const model::ResolvedShape& shape, Views tensors) {
+  for (std::size_t a = 0; a < shape.tensors.size(); ++a)
+    for (std::size_t b = a + 1; b < shape.tensors.size(); ++b) {
+      const auto &left = shape.tensors[a], &right = shape.tensors[b];
+      if (!is_input(shape, tensors, a) || !is_input(shape, tensors, b) ||
+          left.dtype != right.dtype || left.bytes != right.bytes || !holds_data(left.dtype))
         continue;
-      const std::int64_t n = extents.back();
-      for (std::int64_t at = 0; at < tensor.elements; at += n * n)
-        for (std::int64_t i = 0; i < n; ++i)
-          for (std::int64_t j = i + 1; j < n; ++j) {
-            const auto x = inputs::load_code(tensor.dtype, tensors[t], at + i * n + j);
-            const auto y = inputs::load_code(tensor.dtype, tensors[t], at + j * n + i);
-            inputs::store_code(tensor.dtype, tensors[t], at + i * n + j, y);
-            inputs::store_code(tensor.dtype, tensors[t], at + j * n + i, x);
-          }
+      std::swap_ranges(tensors[a].begin(), tensors[a].begin() + left.bytes, tensors[b].begin());
       return true;
     }
-    return false;
+  return false;
+}
+
+bool transpose_first_square(const model::ResolvedShape& shape, Views tensors) {
+  for (std::size_t t = 0; t < shape.tensors.size(); ++t) {
+    const auto& tensor = shape.tensors[t];
+    const auto& extents = tensor.shape;
+    if (!is_input(shape, tensors, t) || extents.size() < 2 || !tensor.contiguous ||
+        extents[extents.size() - 1] != extents[extents.size() - 2] || extents.back() < 2 ||
+        !holds_data(tensor.dtype))
+      continue;
+    const std::int64_t n = extents.back();
+    for (std::int64_t at = 0; at < tensor.elements; at += n * n)
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = i + 1; j < n; ++j) {
+          const auto x = inputs::load_code(tensor.dtype, tensors[t], at + i * n + j);
+          const auto y = inputs::load_code(tensor.dtype, tensors[t], at + j * n + i);
+          inputs::store_code(tensor.dtype, tensors[t], at + i * n + j, y);
+          inputs::store_code(tensor.dtype, tensors[t], at + j * n + i, x);
+        }
+    return true;
   }
-  // short_sum: the last 1 % along the longest axis of every floating input that has that axis.
+  return false;
+}
+
+bool is_summable(const model::ResolvedTensor& tensor) {
+  return model::class_of(tensor.dtype) == model::DtypeClass::floating &&
+         inputs::numbers_of(tensor.dtype).has_zero;
+}
+
+/// The last 1 % along the longest axis of every floating input that has an axis of that length.
+bool shorten(const model::ResolvedShape& shape, Views tensors) {
   std::int64_t longest = 0;
   for (std::size_t t = 0; t < shape.tensors.size(); ++t)
-    if (is_input(t) && model::class_of(shape.tensors[t].dtype) == model::DtypeClass::floating)
+    if (is_input(shape, tensors, t) && is_summable(shape.tensors[t]))
       for (std::int64_t extent : shape.tensors[t].shape) longest = std::max(longest, extent);
   if (longest < 2) return false;
   bool changed = false;
   for (std::size_t t = 0; t < shape.tensors.size(); ++t) {
     const auto& tensor = shape.tensors[t];
-    if (!is_input(t) || model::class_of(tensor.dtype) != model::DtypeClass::floating ||
-        !inputs::numbers_of(tensor.dtype).has_zero)
-      continue;
+    if (!is_input(shape, tensors, t) || !is_summable(tensor)) continue;
     for (std::size_t axis = tensor.shape.size(); axis-- > 0;) {
       if (tensor.shape[axis] != longest) continue;
       std::int64_t inner = 1;
@@ -121,6 +137,18 @@ bool change_inputs(InputChange change, const model::ResolvedShape& shape,
     }
   }
   return changed;
+}
+
+} // namespace
+
+bool change_inputs(InputChange change, const model::ResolvedShape& shape, Views tensors) {
+  switch (change) {
+  case InputChange::none: return true;
+  case InputChange::swapped:
+    return swap_two(shape, tensors) || transpose_first_square(shape, tensors);
+  case InputChange::short_sum: return shorten(shape, tensors);
+  }
+  return false;
 }
 
 namespace {
@@ -144,11 +172,36 @@ Bytes from_expected(const model::ResolvedTensor& tensor, const TensorView& expec
 }
 
 /// Small scalings and roundings show in statistics of the whole, not in one element: fewer elements
-/// than this cannot tell them from honest rounding.
-constexpr std::int64_t k_least_for_statistics = 1000;
+/// than these (fp8 and fp4: the second) cannot tell them from honest rounding.
+constexpr std::int64_t k_least_for_statistics = 1000, k_least_for_narrow = 16384;
 
 std::int64_t row_length(const model::ResolvedTensor& tensor) {
   return tensor.shape.empty() ? 1 : std::max<std::int64_t>(1, tensor.shape.back());
+}
+
+/// Off by the tensor's own size, so that a last element near zero does not hide it.
+Bytes last_element_off(const model::ResolvedTensor& tensor, const TensorView& expected) {
+  double largest = 0;
+  return from_expected(tensor, expected, [&](std::int64_t e, double value) {
+    if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+    if (e + 1 < tensor.elements || !std::isfinite(value))
+      return inputs::encode(tensor.dtype, value);
+    const double off = largest > 0 ? largest : 1;
+    return inputs::encode(tensor.dtype, value > 0 ? value - off : value + off,
+                          inputs::Overflow::saturate);
+  });
+}
+
+/// Where hardly anything needs rounding (copies, integers, masks), its kind cannot be told.
+Bytes truncated(const model::ResolvedTensor& tensor, const TensorView& expected) {
+  std::int64_t differing = 0;
+  Bytes out = from_expected(tensor, expected, [&](std::int64_t, double value) {
+    const std::uint64_t code = inputs::encode_truncated(tensor.dtype, value);
+    differing += code != inputs::encode(tensor.dtype, value);
+    return code;
+  });
+  if (differing * 4 < k_least_for_statistics) out.clear();
+  return out;
 }
 
 } // namespace
@@ -209,28 +262,32 @@ std::vector<std::byte> mutant_answer(Mutant mutant, const model::ResolvedTensor&
   switch (mutant) {
   case Mutant::scaled_072: return scaled(0.72);
   case Mutant::scaled_101:
-    // In types this narrow 1 % is below half a quantum of most values: no rounding can show it.
     if (model::class_of(tensor.dtype) != model::DtypeClass::floating ||
-        model::bits_of(tensor.dtype) <= 8 ||
-        (model::bits_of(tensor.dtype) < 32 && tensor.elements < k_least_for_statistics))
+        tensor.dtype == model::Dtype::float8_e8m0fnu ||
+        (model::bits_of(tensor.dtype) < 32 && tensor.elements < k_least_for_statistics) ||
+        (model::bits_of(tensor.dtype) <= 8 && tensor.elements < k_least_for_narrow))
       return {};
     return scaled(1.01);
   case Mutant::negated: return inputs::numbers_of(tensor.dtype).has_sign ? scaled(-1) : Bytes{};
-  case Mutant::row_zeroed:
+  case Mutant::row_zeroed: { // of statistics: an axis of one element may hold a zero
+    const RowPlan plan = plan_rows(tensor);
     return from_expected(tensor, expected, [&](std::int64_t e, double value) {
-      return inputs::encode(tensor.dtype, e / length == rows / 2 ? 0 : value);
+      return inputs::encode(tensor.dtype, e / plan.length == plan.rows / 2 ? 0 : value);
     });
-  case Mutant::tile_wrong:
+  }
+  case Mutant::tile_wrong: {
     if (tensor.elements < 4) return {};
+    // Half as much again is one step in fp4: there the sign is wrong.
+    const bool coarse =
+        model::bits_of(tensor.dtype) <= 8 && inputs::numbers_of(tensor.dtype).has_sign;
+    const double factor = coarse ? -1 : 1.5;
     return from_expected(tensor, expected, [&](std::int64_t e, double value) {
       const bool inside = e % length >= length / 2 && e % length < length / 2 + 16 &&
                           e / length >= rows / 2 && e / length < rows / 2 + 16;
-      return inputs::encode(tensor.dtype, inside ? value * 1.5 : value);
+      return inputs::encode(tensor.dtype, inside ? value * factor : value);
     });
-  case Mutant::last_element:
-    return from_expected(tensor, expected, [&](std::int64_t e, double value) {
-      return inputs::encode(tensor.dtype, e + 1 == tensor.elements ? (value == 0 ? 1 : 0) : value);
-    });
+  }
+  case Mutant::last_element: return last_element_off(tensor, expected);
   case Mutant::short_sum:
   case Mutant::swapped_operands:
     return changed.bytes.empty() ? Bytes{} : ideal_answer(tensor, changed);
@@ -238,9 +295,7 @@ std::vector<std::byte> mutant_answer(Mutant mutant, const model::ResolvedTensor&
     if (model::class_of(tensor.dtype) != model::DtypeClass::floating ||
         model::bits_of(tensor.dtype) >= 32 || tensor.elements < k_least_for_statistics)
       return {};
-    return from_expected(tensor, expected, [&](std::int64_t, double value) {
-      return inputs::encode_truncated(tensor.dtype, value);
-    });
+    return truncated(tensor, expected);
   }
   return {};
 }

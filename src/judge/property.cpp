@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
+#include <optional>
 #include <string_view>
 
 namespace ako::judge {
@@ -46,7 +48,7 @@ const TensorView* named(const CompareRequest& request, std::string_view name) {
 }
 
 std::int64_t last_extent(const TensorView& view) {
-  return view.tensor->shape.empty() ? 1 : view.tensor->shape.back();
+  return view.tensor->shape.empty() ? 1 : std::max<std::int64_t>(1, view.tensor->shape.back());
 }
 
 void fail_at(CompareResult& out, const CompareRequest& request, std::int64_t element,
@@ -84,18 +86,61 @@ double chi_square_tail(double value, double degrees) {
   return 0.5 * std::erfc((cube - (1 - spread)) / std::sqrt(2 * spread));
 }
 
-/// All draws of the tensor together, pooled over rows into outcomes of similar probability: a
-/// G-test of what came against what had to be expected.
+/// Chance of counts at least as far from `expected` as `seen`, by a G-test; cells that expect less
+/// than 5 are taken together. Empty: nothing to test.
+std::optional<double> g_test(const std::vector<double>& seen, const std::vector<double>& expected) {
+  double statistic = 0, rest_seen = 0, rest_expected = 0;
+  int cells = 0;
+  const auto add = [&](double came, double due) {
+    ++cells;
+    if (came > 0) statistic += 2 * came * std::log(came / due);
+  };
+  for (std::size_t k = 0; k < seen.size(); ++k) {
+    if (expected[k] >= 5) {
+      add(seen[k], expected[k]);
+    } else {
+      rest_seen += seen[k];
+      rest_expected += expected[k];
+    }
+  }
+  if (rest_expected >= 5) add(rest_seen, rest_expected);
+  if (cells < 2) return std::nullopt;
+  return chi_square_tail(std::max(statistic, 0.0), cells - 1);
+}
+
+/// Counts of all rows together, once by outcome and once by the outcome's rank in its row: the
+/// first shows a sampler that prefers some indices, the second one that prefers likely outcomes (or
+/// does not look at the row at all), whose indices may still be spread evenly over many rows.
+struct Draws {
+  std::vector<double> seen, due, seen_by_rank, due_by_rank;
+  explicit Draws(std::int64_t outcomes)
+      : seen(static_cast<std::size_t>(outcomes)), due(seen), seen_by_rank(seen), due_by_rank(seen) {
+  }
+
+  void expect(const std::vector<double>& share, const std::vector<std::size_t>& by_rank,
+              double draws) {
+    double total = 0;
+    for (const double p : share) total += p;
+    for (std::size_t r = 0; r < by_rank.size(); ++r) {
+      due[by_rank[r]] += draws * share[by_rank[r]] / total;
+      due_by_rank[r] += draws * share[by_rank[r]] / total;
+    }
+  }
+};
+
 void check_sampled(const CompareRequest& request, const TensorView& source, CompareResult& out) {
   const std::int64_t outcomes = last_extent(source);
-  const std::int64_t rows = source.tensor->elements / outcomes;
+  const std::int64_t rows = source.tensor->elements / std::max<std::int64_t>(outcomes, 1);
   const std::int64_t draws = request.got.tensor->elements / std::max<std::int64_t>(rows, 1);
-  std::vector<double> expected(static_cast<std::size_t>(outcomes)), seen(expected.size());
+  Draws all(outcomes);
+  std::vector<std::size_t> by_rank(all.seen.size()), rank_of(by_rank);
   for (std::int64_t row = 0; row < rows; ++row) {
-    auto share = row_of(source, row, outcomes);
-    double total = 0;
-    for (double p : share) total += p;
-    auto picked = row_of(request.got, row, draws);
+    const auto share = row_of(source, row, outcomes), picked = row_of(request.got, row, draws);
+    std::iota(by_rank.begin(), by_rank.end(), std::size_t{0});
+    std::stable_sort(by_rank.begin(), by_rank.end(),
+                     [&](std::size_t x, std::size_t y) { return share[x] > share[y]; });
+    for (std::size_t r = 0; r < by_rank.size(); ++r) rank_of[by_rank[r]] = r;
+    all.expect(share, by_rank, static_cast<double>(draws));
     for (std::int64_t i = 0; i < draws; ++i) {
       const double index = picked[static_cast<std::size_t>(i)];
       if (!(index >= 0) || index >= static_cast<double>(outcomes) || index != std::floor(index) ||
@@ -103,33 +148,30 @@ void check_sampled(const CompareRequest& request, const TensorView& source, Comp
         fail_at(out, request, row * draws + i, fmt::format("{} is no possible outcome", index));
         continue;
       }
-      seen[static_cast<std::size_t>(index)] += 1;
+      all.seen[static_cast<std::size_t>(index)] += 1;
+      all.seen_by_rank[rank_of[static_cast<std::size_t>(index)]] += 1;
     }
-    for (std::size_t k = 0; k < share.size(); ++k)
-      expected[k] += static_cast<double>(draws) * share[k] / total;
   }
   if (out.mismatches > 0) return;
-  double statistic = 0, rest_seen = 0, rest_expected = 0;
-  int cells = 0;
-  for (std::size_t k = 0; k < seen.size(); ++k) {
-    if (expected[k] < 5) {
-      rest_seen += seen[k];
-      rest_expected += expected[k];
-      continue;
-    }
-    ++cells;
-    if (seen[k] > 0) statistic += 2 * seen[k] * std::log(seen[k] / expected[k]);
+  for (const auto& [p, what] : {std::pair(g_test(all.seen, all.due), "outcomes"),
+                                std::pair(g_test(all.seen_by_rank, all.due_by_rank), "ranks")}) {
+    if (p && *p < k_sampling_alpha / 2)
+      fail_at(out, request, 0,
+              fmt::format("draws do not follow \"{}\": by {} p = {:.2g}, {:.2g} is the least",
+                          source.tensor->name, what, *p, k_sampling_alpha / 2));
   }
-  if (rest_expected >= 5) {
-    ++cells;
-    if (rest_seen > 0) statistic += 2 * rest_seen * std::log(rest_seen / rest_expected);
-  }
-  if (cells < 2) return;
-  const double p = chi_square_tail(std::max(statistic, 0.0), cells - 1);
-  if (p < k_sampling_alpha)
-    fail_at(out, request, 0,
-            fmt::format("draws do not follow \"{}\": G = {:.1f} over {} outcomes, p = {:.2g}",
-                        source.tensor->name, statistic, cells, p));
+}
+
+/// Whether the caller gave a tolerance; if not, what the type and the sums explain is allowed.
+bool is_given(const Tolerance& t) { return t.atol > 0 || t.rtol > 0 || t.row_factor > 0; }
+
+/// Largest roundoff among the tensors of a property, at least float32's accumulation.
+double roundoff_of(std::initializer_list<const TensorView*> views) {
+  double u = 0;
+  for (const TensorView* view : views)
+    if (model::class_of(view->dtype) == model::DtypeClass::floating)
+      u = std::max(u, inputs::numbers_of(view->dtype).unit_roundoff);
+  return u;
 }
 
 base::Status check_product(const CompareRequest& request, const TensorView& a, const TensorView& b,
@@ -147,24 +189,33 @@ base::Status check_product(const CompareRequest& request, const TensorView& a, c
                        .found = request.property,
                        .allowed = "a [.., M, K], b [.., K, N], c [.., M, N]",
                        .next = {}});
-  std::vector<double> row(static_cast<std::size_t>(n));
+  std::vector<double> row(static_cast<std::size_t>(n)), sizes(row.size());
+  // Each product carries the roundings of its two factors; sums walk randomly.
+  const double share = is_given(request.tolerance)
+                           ? 0
+                           : 8 * std::sqrt(static_cast<double>(k)) * roundoff_of({&a, &b, &c});
   for (std::int64_t batch = 0; batch < batches; ++batch) {
     std::vector<double> right(static_cast<std::size_t>(k * n));
     read_elements(b, batch * k * n, right);
     for (std::int64_t i = 0; i < m; ++i) {
       auto left = row_of(a, batch * m + i, k), want = row_of(c, batch * m + i, n);
       std::fill(row.begin(), row.end(), 0);
+      std::fill(sizes.begin(), sizes.end(), 0);
       double squares = 0;
       for (std::int64_t x = 0; x < k; ++x)
-        for (std::int64_t j = 0; j < n; ++j)
-          row[static_cast<std::size_t>(j)] +=
+        for (std::int64_t j = 0; j < n; ++j) {
+          const double product =
               left[static_cast<std::size_t>(x)] * right[static_cast<std::size_t>(x * n + j)];
+          row[static_cast<std::size_t>(j)] += product;
+          sizes[static_cast<std::size_t>(j)] += std::fabs(product);
+        }
       for (double value : want) squares += value * value;
       const double rms = std::sqrt(squares / static_cast<double>(n));
       for (std::int64_t j = 0; j < n; ++j) {
         const double w = want[static_cast<std::size_t>(j)], g = row[static_cast<std::size_t>(j)];
         const double allowed = request.tolerance.atol + request.tolerance.rtol * std::fabs(w) +
-                               request.tolerance.row_factor * rms;
+                               request.tolerance.row_factor * rms +
+                               share * sizes[static_cast<std::size_t>(j)];
         if (!(std::fabs(g - w) <= allowed))
           fail_at(out, request, 0,
                   fmt::format("the product gives {:.6g} where {:.6g} +- {:.3g} is due, row {}", g,
@@ -189,13 +240,20 @@ void check_sorted(const CompareRequest& request, bool rising, CompareResult& out
 
 void check_row_sum(const CompareRequest& request, double wanted, CompareResult& out) {
   const std::int64_t length = last_extent(request.got);
+  const double u = roundoff_of({&request.got});
+  const double walk = std::sqrt(static_cast<double>(length)) * std::min(u, 0x1p-24);
   for (std::int64_t row = 0; row < request.got.tensor->elements / length; ++row) {
-    double sum = 0, squares = 0;
-    for (double value : row_of(request.got, row, length)) sum += value, squares += value * value;
+    double sum = 0, squares = 0, sizes = 0;
+    for (double value : row_of(request.got, row, length)) {
+      sum += value;
+      squares += value * value;
+      sizes += std::fabs(value);
+    }
     // Each element may be off by its own rounding; their errors add like a random walk.
     const double rms = std::sqrt(squares);
     const double allowed = request.tolerance.atol + request.tolerance.row_factor * rms +
-                           request.tolerance.rtol * std::max(std::fabs(wanted), rms);
+                           request.tolerance.rtol * std::max(std::fabs(wanted), rms) +
+                           (is_given(request.tolerance) ? 0 : 8 * u * rms + 8 * walk * sizes);
     if (!(std::fabs(sum - wanted) <= allowed))
       fail_at(
           out, request, row * length,
@@ -251,7 +309,7 @@ std::int64_t property_memory(const CompareRequest& request) {
     largest = std::max(largest, other.tensor->elements);
   }
   const bool product = request.property.find("product:") != std::string::npos;
-  return 6 * 8 * widest + (product ? 8 * largest : 0);
+  return 10 * 8 * widest + (product ? 8 * largest : 0);
 }
 
 base::Expected<CompareResult> compare_property(const CompareRequest& request) {

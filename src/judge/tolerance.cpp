@@ -64,6 +64,7 @@ base::Expected<Tolerance> derive_tolerance(const model::Contract& contract,
   AKO_TRY_STATUS(check_given(given.atol, "atol"));
   AKO_TRY_STATUS(check_given(given.rtol, "rtol"));
   AKO_TRY_STATUS(check_given(given.max_error_cap, "max_error_cap"));
+  AKO_TRY_STATUS(check_given(given.matched_ratio, "matched_ratio"));
   Tolerance out;
   out.matched_ratio = given.matched_ratio.value_or(1);
   out.max_error_cap = given.max_error_cap;
@@ -89,18 +90,23 @@ base::Expected<Tolerance> derive_tolerance(const model::Contract& contract,
       out.row_factor *= 2;
     }
     if (bits <= 8) out.flip_share = k_flip_share;
-    if (bits < 32 && bits > 8) out.bias_limit = k_bias_limit;
-    out.slope_limit = std::max(k_slope_limit, bits <= 8 ? u / 2 : 0.0);
+    if (bits == 16) out.bias_limit = k_bias_limit;
+    out.slope_limit = k_slope_limit;
   }
-  out.formula =
-      fmt::format("|error| <= {} + {:.3g} rms(row) + {:.3g} |expected| (u {:.3g}, longest sum {})",
-                  given.atol.value_or(out.atol), given.atol || given.rtol ? 0 : out.row_factor,
-                  given.rtol.value_or(out.rtol), u, length);
-  if (given.atol || given.rtol) {
-    out.atol = given.atol.value_or(0);
-    out.rtol = given.rtol.value_or(0);
+  // A given atol stands for all that does not scale with the element: the row's share goes with it.
+  if (given.atol) {
+    out.atol = *given.atol;
     out.row_factor = 0;
   }
+  if (given.rtol) {
+    out.rtol = *given.rtol;
+    out.slope_limit = std::max(out.slope_limit, *given.rtol / 4);
+  }
+  const auto origin = [](bool is_given) { return is_given ? "given" : "derived"; };
+  out.formula = fmt::format("|error| <= {:.3g} ({}) + {:.3g} rms(row) + {:.3g} ({}) |expected|; "
+                            "u = {:.3g}, longest sum {}",
+                            out.atol, origin(given.atol.has_value()), out.row_factor, out.rtol,
+                            origin(given.rtol.has_value()), u, length);
   return out;
 }
 

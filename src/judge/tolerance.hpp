@@ -14,12 +14,14 @@
 //                randomly, and intermediates may be rounded once to the inputs' type. It multiplies
 //                the row's magnitude since a sum's error does not shrink where its terms cancel.
 //   both doubled when the reference has the output's own precision, for then it errs as well.
-// fp8 and fp4 outputs: one quantum off is a flip; flips may make up flip_share of the tensor (5 %:
-// three times what intermediates in bfloat16 cause); two quanta off and outside the sum above is a
-// mismatch.
-// Statistics over the whole tensor see what no element shows: `slope_limit` bounds the regression
-// of got on expected around 1 (a scale of 1.01 in bfloat16), `bias_limit` the mean signed error in
-// quanta towards zero (truncation makes -0.5, rounding to nearest 0).
+// fp8 and fp4 outputs are held against the correctly rounded value: any other value is a flip, and
+// flips may make up flip_share of the tensor (5 %: three times what intermediates in bfloat16
+// cause); more than one quantum off and outside the sum above is a mismatch. Statistics over the
+// whole tensor see what no element shows: `slope_limit` bounds the regression of got on expected
+// around 1 (0.004, or a quarter of a given rtol: shows a scale of 1.01 in bfloat16), `bias_limit`
+// the mean signed error in quanta of the elements that needed rounding and lie within one quantum
+// (truncation makes -0.5, rounding to nearest 0). Both need 256 elements and five standard errors.
+// A given atol replaces the derived one and the row's share; a given rtol the derived one.
 #pragma once
 
 #include "base/error.hpp"
