@@ -1,5 +1,6 @@
-// The parts of {fmt} that are no templates, and the templates that every user shares, compiled once.
-// Debian ships them as a shared library only, and header-only use costs seconds in every unit.
+// The parts of {fmt} that are no templates, and the templates that every user shares, compiled
+// once. Debian ships them as a shared library only, and header-only use costs seconds in every
+// unit.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
