@@ -20,6 +20,7 @@
 namespace ako::lanes::cpu {
 
 inline constexpr int k_range_status = -7301; ///< an axis value did not fit the entry's parameter
+inline constexpr int k_exception_status = -7302; ///< an exception left the entry
 
 struct Argument {
   enum class Kind { tensor, axis, scalar } kind = Kind::tensor;
