@@ -3,6 +3,7 @@
 #include "simulate.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
 #include <fstream>
@@ -32,37 +33,37 @@ int main(int argc, char** argv) {
   app.add_flag("--check", check, "exit 1 where a promised bound is broken beyond chance");
   CLI11_PARSE(app, argc, argv);
 
+  std::string command = "bench_stats_simulate";
+  for (int i = 1; i < argc; ++i) command += fmt::format(" {}", argv[i]);
   const auto start = std::chrono::steady_clock::now();
+  const std::vector<SameResult> same = {simulate_same(0, same_trials, seed),
+                                        simulate_same(0.02, same_trials, seed)};
   std::vector<CellResult> results;
+  double seconds = 0;
+  auto print = [&](std::ostream& out) {
+    out << command << "\n" << machine() << fmt::format("; {:.0f} s\n\n", seconds);
+    print_table(out, results);
+    out << "\n";
+    print_same(out, same);
+  };
   for (const Cell& cell : cells()) {
     if (!only.empty() && std::find(only.begin(), only.end(), cell.name) == only.end()) continue;
     std::cerr << cell.name << std::endl;
     results.push_back(simulate(cell, trials, jobs, seed));
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    // Files are written anew after each cell: a long run that is stopped has not been for nothing.
+    if (!text_file.empty()) {
+      std::ofstream text(text_file);
+      print(text);
+    }
+    if (!json_file.empty()) std::ofstream(json_file) << to_json(results, same, command, seconds);
   }
   if (results.empty()) {
     std::cerr << "no such cell; there are:\n";
     for (const Cell& cell : cells()) std::cerr << "  " << cell.name << "\n";
     return 2;
   }
-  const std::vector<SameResult> same = {simulate_same(0, same_trials, seed),
-                                        simulate_same(0.02, same_trials, seed)};
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-
-  std::string command = "bench_stats_simulate";
-  for (int i = 1; i < argc; ++i) command += fmt::format(" {}", argv[i]);
-  auto print = [&](std::ostream& out) {
-    out << command << "\n" << machine() << fmt::format("; {:.0f} s\n\n", taken.count());
-    print_table(out, results);
-    out << "\n";
-    print_same(out, same);
-  };
   print(std::cout);
-  if (!text_file.empty()) {
-    std::ofstream text(text_file);
-    print(text);
-  }
-  if (!json_file.empty())
-    std::ofstream(json_file) << to_json(results, same, command, taken.count());
   if (!check) return 0;
   const std::vector<std::string> broken = broken_bounds(results);
   for (const std::string& bound : broken) std::cerr << "broken bound: " << bound << "\n";

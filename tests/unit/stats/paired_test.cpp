@@ -203,6 +203,28 @@ TEST(PairedTest, ClockNormalisedSeesThroughClockStates) {
   EXPECT_EQ(decided(series, plan).state, State::equivalent);
 }
 
+TEST(PairedTest, ClockOfTheOldSideCountsToo) {
+  Series series = build({.gains = {0}});
+  for (Placement& placement : series.placements)
+    for (Pair& pair : placement.pairs[0]) {
+      pair.old_clock = 0.9;
+      pair.old_ns /= 0.9;
+    }
+  Plan plan = gpu_plan();
+  EXPECT_EQ(decided(series, plan).state, State::improved);
+  plan.clock = ClockUse::normalised;
+  EXPECT_EQ(decided(series, plan).state, State::equivalent);
+}
+
+TEST(PairedTest, AssumedSpreadIsDroppedWhereMoreIsSeen) {
+  const Boundary boundary(gpu_plan());
+  // At 2 placements a spread inside the assumption leans on it; one beyond is taken as it is seen.
+  const double inside = boundary.half_width(Purpose::win, 2, 2, 0.009, 0.001);
+  const double beyond = boundary.half_width(Purpose::win, 2, 2, 0.011, 0.001);
+  EXPECT_LT(inside, 0.05);
+  EXPECT_GT(beyond, 1.0);
+}
+
 TEST(PairedTest, UnwatchedStepKeepsEarlyLooksFromBelievingIt) {
   Recipe recipe{.gains = {0.07}, .placements = 6};
   Plan plan = gpu_plan();
