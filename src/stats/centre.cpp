@@ -52,12 +52,6 @@ double spread_of_placements(std::span<const double> log_ratios, std::span<const 
   return std::sqrt(std::max(0.0, seen * seen - explained * explained));
 }
 
-bool coarse(std::span<const double> sorted) {
-  std::size_t distinct = 1;
-  for (std::size_t i = 1; i < sorted.size(); ++i) distinct += sorted[i] != sorted[i - 1];
-  return 2 * distinct < sorted.size();
-}
-
 /// Whether the window around `centre` may be trusted to hold the truth. Pairs in its outer part
 /// count as beside it: they carry next to no weight.
 bool window_is_safe(std::span<const double> sorted, double centre, double reach) {
@@ -145,12 +139,11 @@ Centre centre_of(std::span<const double> log_ratios, std::span<const int> counts
   Centre best = plain(log_ratios, counts);
   std::vector<double> sorted(log_ratios.begin(), log_ratios.end());
   std::sort(sorted.begin(), sorted.end());
-  if (coarse(sorted)) return best;
   const double core = core_scale(sorted), placements = spread_of_placements(log_ratios, counts);
   const double start = 0.5 * (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]);
   for (double times : k_reaches) {
     const double reach = times * core + 3 * placements;
-    if (!(reach > 0)) continue;
+    if (!(reach > 0)) continue; // ticks of a coarse clock stand on each other
     const double centre = settle(log_ratios, start, reach);
     if (!window_is_safe(sorted, centre, reach)) continue;
     Centre other = bounded(log_ratios, counts, centre, reach);

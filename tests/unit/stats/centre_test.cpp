@@ -72,6 +72,23 @@ TEST(Centre, FewPairsOnOneStateAreNotTheTruth) {
   EXPECT_GT(centre.pair_error, 0.01);
 }
 
+// Fourteen of twenty on one state look like a clear majority; that few pairs do not make one.
+TEST(Centre, MajorityOfFewPairsIsNotEnough) {
+  std::vector<double> ratios;
+  for (int i = 0; i < 20; ++i) {
+    const int turn = i % 10;
+    ratios.push_back((turn < 7 ? -0.07 : i < 10 ? 0.0 : -0.14) + 0.0007 * (i % 7));
+  }
+  const std::vector<int> counts = {10, 10};
+  EXPECT_EQ(centre_of(ratios, counts).weighing, Weighing::plain);
+  // Ten times as many in the same proportions do.
+  std::vector<double> many;
+  for (int copy = 0; copy < 10; ++copy)
+    for (double r : ratios) many.push_back(r + 0.00001 * copy);
+  const std::vector<int> many_counts(20, 10);
+  EXPECT_EQ(centre_of(many, many_counts).weighing, Weighing::bounded);
+}
+
 TEST(Centre, OffsetsOfPlacementsAreNotOutliers) {
   std::vector<double> offsets = {-0.008, -0.006, -0.005, -0.002, 0,
                                  0.001,  0.004,  0.005,  0.007,  0.009};
