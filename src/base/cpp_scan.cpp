@@ -332,9 +332,11 @@ private:
              m_tokens[name_begin - 2].kind == Token::Kind::word)
         name_begin -= 2;
     }
-    if (name_begin == open || one_of(text(open - 1), k_not_functions) || name_begin == m_start) {
-      const bool attribute = text(open - 1).starts_with("__attribute") ||
-                             text(open - 1) == "alignas" || text(open - 1) == "__declspec";
+    const bool attribute =
+        open > m_start && (text(open - 1).starts_with("__attribute") ||
+                           text(open - 1) == "alignas" || text(open - 1) == "__declspec");
+    if (attribute || name_begin == open || one_of(text(open - 1), k_not_functions) ||
+        name_begin == m_start) {
       m_at = behind;
       if (attribute && open == m_start + 1) m_start = behind;
       return;

@@ -183,7 +183,7 @@ Expected<ExtractRequest> parse_from(std::string_view text) {
                            : fs::path(left.substr(0, colon));
   request.path = colon == std::string_view::npos ? left : left.substr(colon + 1);
   if (scope != std::string_view::npos) request.symbol = text.substr(scope + 2);
-  if (!request.path.empty() && !request.symbol.empty()) return request;
+  if (!request.path.empty() && !request.symbol.empty() && request.symbol[0] != ':') return request;
   return fail(ErrorKind::usage, "this does not name a function in a repository",
               {.where = "--from",
                .found = std::string(text),
