@@ -1,0 +1,187 @@
+// Observations to evidence, evidence to outcomes. For each guard what it catches and the honest
+// twin it lets pass.
+#include "build.hpp"
+#include "judge/guards.hpp"
+
+#include <algorithm>
+
+namespace {
+
+using namespace ako;
+using judge::Place;
+using model::Evidence;
+using model::OutcomeKind;
+
+Place place() {
+  Place p;
+  p.shape = "M=4096";
+  p.tensor = "y";
+  p.seed = 7;
+  p.phase = "timed";
+  return p;
+}
+
+OutcomeKind kind_of(const std::vector<Evidence>& evidence) {
+  const auto outcome = judge::decide(evidence);
+  return outcome ? outcome->kind : OutcomeKind::equivalent; // nothing decided
+}
+
+bool names(const std::vector<Evidence>& evidence, const std::string& guard) {
+  return std::any_of(evidence.begin(), evidence.end(),
+                     [&](const Evidence& e) { return e.guard == guard; });
+}
+
+TEST(Memory, EachDamageIsIncorrectAndItsTwinIsNothing) {
+  inputs::PoisonFound none, some{5, 40, 90, 0}, gap{0, -1, -1, 3};
+  EXPECT_FALSE(judge::unwritten(place(), none, judge::Proof::one_run));
+  const auto unwritten = judge::unwritten(place(), some, judge::Proof::one_run);
+  ASSERT_TRUE(unwritten);
+  EXPECT_NE(unwritten->text.find("5 elements"), std::string::npos);
+  EXPECT_NE(unwritten->text.find("40"), std::string::npos);
+  EXPECT_EQ(unwritten->data["place"]["shape"], "M=4096");
+  EXPECT_EQ(kind_of({*unwritten}), OutcomeKind::incorrect);
+
+  EXPECT_FALSE(judge::gap_damage(place(), some));
+  EXPECT_EQ(kind_of({*judge::gap_damage(place(), gap)}), OutcomeKind::incorrect);
+  EXPECT_FALSE(judge::red_zone(place(), {}, judge::Side::after));
+  const auto zone = judge::red_zone(place(), {4, 0, 3}, judge::Side::after);
+  EXPECT_NE(zone->text.find("4 bytes after"), std::string::npos);
+  EXPECT_EQ(kind_of({*zone}), OutcomeKind::incorrect);
+  EXPECT_FALSE(judge::changed_input(place(), 9, 9));
+  EXPECT_EQ(kind_of({*judge::changed_input(place(), 9, 10)}), OutcomeKind::incorrect);
+}
+
+TEST(Memory, AWrongOutputIsTheCandidatesAWrongReferenceTheTasks) {
+  const test::CloseCase c(model::Dtype::float32, {4, 64});
+  test::Values values = test::normal_values(256), bad = values;
+  bad[3] += 1;
+  EXPECT_FALSE(judge::compared(place(), c.compare(values, values), c.y(), c.shape));
+  const auto wrong = judge::compared(place(), c.compare(bad, values), c.y(), c.shape);
+  EXPECT_EQ(kind_of({*wrong}), OutcomeKind::incorrect);
+  EXPECT_EQ(wrong->data["worst"]["element"], 3);
+  const auto late = judge::wrong_later(place(), c.compare(bad, values), 1000);
+  EXPECT_EQ(kind_of({*late}), OutcomeKind::incorrect);
+  EXPECT_FALSE(judge::wrong_later(place(), c.compare(values, values), 1000));
+  values[9] = std::nan("");
+  const auto reference = judge::compared(place(), c.compare(bad, values), c.y(), c.shape);
+  EXPECT_EQ(kind_of({*reference}), OutcomeKind::task_error);
+}
+
+TEST(Strays, ProcessesAndLateWritesDecidePoolThreadsDoNot) {
+  judge::WorkerState pool;
+  pool.threads_before = 1;
+  pool.threads_after = 8;
+  pool.openmp_threads = 8;
+  EXPECT_TRUE(judge::stray_work(place(), pool).empty());
+  judge::WorkerState thread;
+  thread.threads_before = 1;
+  thread.threads_after = 2;
+  const auto weak = judge::stray_work(place(), thread);
+  EXPECT_TRUE(names(weak, "stray_threads"));
+  EXPECT_EQ(kind_of(weak), OutcomeKind::equivalent); // scrutiny, no verdict
+  EXPECT_GT(judge::scrutiny(weak), 0);
+  judge::WorkerState child;
+  child.children_after = 1;
+  EXPECT_EQ(kind_of(judge::stray_work(place(), child)), OutcomeKind::suspect);
+  judge::WorkerState late;
+  late.output_changed_when_idle = true;
+  EXPECT_EQ(kind_of(judge::stray_work(place(), late)), OutcomeKind::incorrect);
+  judge::WorkerState idle;
+  idle.idle_window_ns = 1e7;
+  idle.idle_cpu_ns = 1e5;
+  EXPECT_TRUE(judge::stray_work(place(), idle).empty());
+  idle.idle_cpu_ns = 9e6;
+  EXPECT_TRUE(names(judge::stray_work(place(), idle), "idle_work"));
+}
+
+TEST(Times, SkippedCallsForgedTimesAndHonestBlocks) {
+  judge::BlockTimes honest;
+  honest.reported_ns = 9e6;
+  honest.wall_ns = 1.2e7;
+  honest.overhead_ns = 2e6;
+  honest.cpu_ns = 1.15e7;
+  honest.calls_claimed = honest.calls_ordered = 100;
+  EXPECT_TRUE(judge::time_claims(place(), honest).empty());
+
+  auto skipped = honest;
+  skipped.calls_claimed = 1;
+  EXPECT_EQ(kind_of(judge::time_claims(place(), skipped)), OutcomeKind::suspect);
+  for (const double bad : {0.0, -5.0, std::nan(""), HUGE_VAL}) {
+    auto forged = honest;
+    forged.reported_ns = bad;
+    EXPECT_EQ(kind_of(judge::time_claims(place(), forged)), OutcomeKind::suspect) << bad;
+  }
+  auto patched = honest; // a timer that says a hundredth of the truth
+  patched.reported_ns = 9e4;
+  patched.cpu_ns = 3e7;
+  const auto weak = judge::time_claims(place(), patched);
+  EXPECT_TRUE(names(weak, "unexplained_cpu_time"));
+  EXPECT_EQ(judge::scrutiny(weak), 2);
+  patched.second_clock_ns = 9e6;
+  EXPECT_EQ(kind_of(judge::time_claims(place(), patched)), OutcomeKind::suspect);
+  auto second = honest;
+  second.second_clock_ns = 9.1e6;
+  EXPECT_TRUE(judge::time_claims(place(), second).empty());
+}
+
+TEST(Floor, TheLargestTermCountsAndUnknownOnesDoNot) {
+  const judge::Ceilings ceilings{1e11, 1e12, 1e12};
+  EXPECT_DOUBLE_EQ(judge::floor_ns({1e9, 1e9, 1e9}, ceilings), 1e7);
+  EXPECT_DOUBLE_EQ(judge::floor_ns({0, 1e9, 1e9}, ceilings), 1e6); // warm
+  EXPECT_DOUBLE_EQ(judge::floor_ns({0, 0, 5e9}, ceilings), 5e6);
+  EXPECT_EQ(judge::floor_ns({1e9, 1e9, 1e9}, {}), 0);
+  using judge::Measured;
+  EXPECT_FALSE(judge::below_floor(place(), 100.0, 100.0, Measured::candidate));
+  EXPECT_FALSE(judge::below_floor(place(), 99.95, 100.0, Measured::candidate)); // slack
+  EXPECT_FALSE(judge::below_floor(place(), 1e-9, 0, Measured::candidate));      // none known
+  EXPECT_EQ(kind_of({*judge::below_floor(place(), 1e-7, 100.0, Measured::candidate)}),
+            OutcomeKind::invalid_measurement);
+  EXPECT_EQ(kind_of({*judge::below_floor(place(), 50, 100.0, Measured::baseline)}),
+            OutcomeKind::task_error);
+}
+
+TEST(Replay, RepeatedContentMuchFasterIsLookedInto) {
+  EXPECT_FALSE(judge::replay(place(), 1000, 980, 0.01));
+  EXPECT_FALSE(judge::replay(place(), 1600, 1000, 0.2)); // noise explains it
+  const auto found = judge::replay(place(), 1000, 10, 0.01);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(judge::scrutiny({*found}), 2);
+}
+
+TEST(Loaded, StaleFilesLibrariesAndFrames) {
+  judge::LoadedState fine;
+  fine.expected_hash = fine.loaded_hash = "aa";
+  fine.new_libraries = {"/usr/lib/libgomp.so.1"};
+  fine.allowed_libraries = {"libgomp."};
+  EXPECT_TRUE(judge::load_claims(place(), fine).empty());
+  auto stale = fine;
+  stale.loaded_hash = "bb";
+  EXPECT_EQ(kind_of(judge::load_claims(place(), stale)), OutcomeKind::stale);
+  auto library = fine;
+  library.new_libraries.push_back("/opt/libopenblas.so.0");
+  EXPECT_EQ(kind_of(judge::load_claims(place(), library)), OutcomeKind::equivalent);
+  library.library_calls_forbidden = true;
+  EXPECT_EQ(kind_of(judge::load_claims(place(), library)), OutcomeKind::suspect);
+  auto patched = fine;
+  patched.patched_symbols = {"clock_gettime"};
+  EXPECT_EQ(judge::scrutiny(judge::load_claims(place(), patched)), 2);
+  auto forged = fine;
+  forged.forged_frame = "unknown id 77";
+  EXPECT_EQ(kind_of(judge::load_claims(place(), forged)), OutcomeKind::suspect);
+}
+
+TEST(Decide, OrderAndWeakSigns) {
+  EXPECT_FALSE(judge::decide({}));
+  const Evidence weak{"replay", "w", {}, false}, wrong{"compare", "c", {}, true},
+      cheat{"forged_frame", "f", {}, true}, stale{"loaded_hash", "s", {}, true},
+      new_kind{"something_new", "n", {}, true};
+  EXPECT_FALSE(judge::decide({weak}));
+  const auto both = judge::decide({weak, cheat, wrong});
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->kind, OutcomeKind::incorrect);
+  EXPECT_EQ(both->evidence.size(), 3u); // weak signs are kept beside what decided
+  EXPECT_EQ(kind_of({wrong, stale}), OutcomeKind::stale);
+  EXPECT_EQ(kind_of({new_kind}), OutcomeKind::suspect);
+}
+
+} // namespace

@@ -1,0 +1,117 @@
+// From correctness and numbers to one outcome and its sentence.
+#include "judge/verdict.hpp"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace ako;
+using judge::TimeDecision;
+using model::OutcomeKind;
+
+judge::VerdictInput win() {
+  judge::VerdictInput input;
+  input.time = TimeDecision::faster;
+  input.min_gain = 0.02;
+  input.max_regression = 0.02;
+  input.alpha = 0.001;
+  input.second_opinion_agrees = true;
+  input.numbers.gain = 0.05;
+  input.numbers.interval = {0.04, 0.06};
+  input.numbers.placements = 12;
+  input.numbers.pairs = 120;
+  model::ShapeVerdict shape;
+  shape.tag = "M=1";
+  shape.old_ns = 1000;
+  shape.new_ns = 950;
+  shape.gain = 0.05;
+  input.numbers.shapes = {shape};
+  return input;
+}
+
+OutcomeKind kind_of(const judge::VerdictInput& input) {
+  return judge::conclude(input).outcome.kind;
+}
+
+TEST(Verdict, AWinCarriesItsNumbersAndThreshold) {
+  const auto verdict = judge::conclude(win());
+  EXPECT_EQ(verdict.outcome.kind, OutcomeKind::improved);
+  for (const char* part : {"5.00 %", "4.00 %", "6.00 %", "2.00 %", "12 placements", "alpha 0.10 %"}) {
+    EXPECT_NE(verdict.outcome.reason.find(part), std::string::npos)
+        << part << " in " << verdict.outcome.reason;
+  }
+  EXPECT_EQ(verdict.gain, 0.05);
+}
+
+TEST(Verdict, NoWinWithoutSecondOpinionOrBelowTheMinimumOrWithALosingShape) {
+  auto input = win();
+  input.second_opinion_agrees = false;
+  EXPECT_EQ(kind_of(input), OutcomeKind::undecided);
+  EXPECT_NE(judge::conclude(input).outcome.reason.find("second opinion"), std::string::npos);
+  input.second_opinion_required = false;
+  EXPECT_EQ(kind_of(input), OutcomeKind::improved);
+  input = win();
+  input.numbers.gain = 0.01;
+  EXPECT_NE(kind_of(input), OutcomeKind::improved);
+  input = win();
+  input.numbers.shapes[0].within_regression = false;
+  EXPECT_NE(kind_of(input), OutcomeKind::improved);
+}
+
+TEST(Verdict, CorrectFirst) {
+  auto input = win();
+  input.evidence = {{"compare", "wrong at [0]", {}, true}};
+  const auto verdict = judge::conclude(input);
+  EXPECT_EQ(verdict.outcome.kind, OutcomeKind::incorrect);
+  EXPECT_EQ(verdict.outcome.reason, "wrong at [0]");
+  input.evidence[0].decisive = false; // a weak sign stays on record and does not decide
+  EXPECT_EQ(kind_of(input), OutcomeKind::improved);
+  EXPECT_EQ(judge::conclude(input).outcome.evidence.size(), 1u);
+}
+
+TEST(Verdict, TimesThatAreNoTimesAreInvalid) {
+  for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+    auto input = win();
+    input.numbers.shapes[0].new_ns = bad;
+    EXPECT_EQ(kind_of(input), OutcomeKind::invalid_measurement) << bad;
+  }
+  auto input = win();
+  input.numbers.gain = std::nan("");
+  EXPECT_EQ(kind_of(input), OutcomeKind::invalid_measurement);
+  input = win();
+  input.time = TimeDecision::disturbed;
+  input.disturbed_reason = "foreign load in 9 of 10 blocks";
+  EXPECT_EQ(judge::conclude(input).outcome.reason, "foreign load in 9 of 10 blocks");
+  EXPECT_EQ(kind_of(input), OutcomeKind::invalid_measurement);
+}
+
+TEST(Verdict, TheOtherEndings) {
+  auto input = win();
+  input.time = TimeDecision::equivalent;
+  EXPECT_EQ(kind_of(input), OutcomeKind::equivalent);
+  input.time = TimeDecision::slower;
+  input.numbers.gain = -0.1;
+  input.numbers.shapes[0].gain = -0.1;
+  input.numbers.shapes[0].within_regression = false;
+  EXPECT_EQ(kind_of(input), OutcomeKind::regressed);
+  EXPECT_NE(judge::conclude(input).outcome.reason.find("M=1 loses 10.00 %"), std::string::npos);
+  input.time = TimeDecision::undecided;
+  input.numbers.more_needed = "about 40 placements";
+  EXPECT_NE(judge::conclude(input).outcome.reason.find("about 40 placements"), std::string::npos);
+}
+
+TEST(Verdict, ALowerPrecisionIsSaid) {
+  auto input = win();
+  judge::Precision precision;
+  precision.kind = judge::PrecisionClass::lower;
+  precision.reason = "error 300 times";
+  input.precision = precision;
+  EXPECT_NE(judge::conclude(input).outcome.reason.find("precision changed: error 300 times"),
+            std::string::npos);
+  precision.kind = judge::PrecisionClass::same;
+  input.precision = precision;
+  EXPECT_EQ(judge::conclude(input).outcome.reason.find("precision changed"), std::string::npos);
+}
+
+} // namespace
