@@ -108,7 +108,8 @@ Moments draw(const Cell& cell, int placements, int pairs, Random& random) {
   double echo = cell.echo * random.normal();
   const double fresh = cell.echo * std::sqrt(1 - cell.echo_keep * cell.echo_keep);
   for (int t = 0; t < count; ++t) {
-    double f = 1 + noise(cell, random);
+    // Tails this heavy reach below zero now and then; a time cannot.
+    double f = cell.heavy_tails ? std::exp(noise(cell, random)) : 1 + noise(cell, random);
     f *= 1 + cell.drift * t / count;
     if (cell.spike_chance > 0 && random.uniform() < cell.spike_chance)
       f *= 1 + cell.spike_size * random.uniform();
