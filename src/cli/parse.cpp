@@ -21,15 +21,17 @@ std::string examples_text(const Command& command) {
 /// Values that CLI11 writes into, one slot an option, until they are copied into Arguments.
 struct Slots {
   std::map<std::string, std::vector<std::string>> values;
+  std::map<std::string, std::string> words;
   std::map<std::string, bool> flags;
 };
 
 void declare(CLI::App& app, const Command& command, Slots& slots) {
   for (const auto& spec : command.positionals) {
-    auto* option = app.add_option(spec.name, slots.values[spec.name], spec.help);
-    option->expected(spec.arity == Arity::many ? -1 : 1);
+    // A vector would swallow the words of the positionals behind it.
+    auto* option = spec.arity == Arity::many
+                       ? app.add_option(spec.name, slots.values[spec.name], spec.help)
+                       : app.add_option(spec.name, slots.words[spec.name], spec.help);
     if (spec.required) option->required();
-    else if (spec.arity == Arity::many) option->expected(0, 1 << 20);
   }
   for (const auto& spec : command.options) {
     if (spec.arity == Arity::flag) {
@@ -48,6 +50,8 @@ void collect(const Command& command, const Slots& slots, Arguments& arguments) {
     auto found = slots.values.find(name);
     if (found != slots.values.end())
       for (const auto& value : found->second) arguments.add(name, value);
+    auto word = slots.words.find(name);
+    if (word != slots.words.end() && !word->second.empty()) arguments.add(name, word->second);
   };
   for (const auto& spec : command.positionals) take(spec.name);
   for (const auto& spec : command.options) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <sched.h>
 #include <unistd.h>
 
 namespace ako::evaluation {
@@ -31,10 +32,36 @@ private:
   Worker& m_worker;
 };
 
+/// Keeps this process, and the keeper it starts, off the cores that are measured on, for as long as
+/// it lives: their work would count as foreign there, and would be. With no other core to go to,
+/// nothing changes.
+class OffMeasuringCores {
+public:
+  explicit OffMeasuringCores(const std::vector<int>& measuring) {
+    CPU_ZERO(&m_before);
+    if (sched_getaffinity(0, sizeof m_before, &m_before) != 0) return;
+    cpu_set_t others = m_before;
+    for (int core : measuring)
+      if (core >= 0 && core < CPU_SETSIZE) CPU_CLR(core, &others);
+    if (measuring.empty() || CPU_COUNT(&others) == 0) return;
+    m_moved = sched_setaffinity(0, sizeof others, &others) == 0;
+  }
+  OffMeasuringCores(const OffMeasuringCores&) = delete;
+  OffMeasuringCores& operator=(const OffMeasuringCores&) = delete;
+  ~OffMeasuringCores() {
+    if (m_moved) (void)sched_setaffinity(0, sizeof m_before, &m_before);
+  }
+
+private:
+  cpu_set_t m_before;
+  bool m_moved = false;
+};
+
 class ChildStage final : public Stage {
 public:
-  ChildStage(ChildStageOptions options, client::Keeper keeper)
-      : m_options(std::move(options)), m_keeper(std::move(keeper)) {
+  ChildStage(ChildStageOptions options, std::unique_ptr<OffMeasuringCores> off,
+             client::Keeper keeper)
+      : m_options(std::move(options)), m_off(std::move(off)), m_keeper(std::move(keeper)) {
     m_parties[0].spec = m_options.reference;
     m_parties[1].spec = m_options.incumbent;
     m_parties[2].spec = m_options.candidate;
@@ -158,12 +185,6 @@ public:
   base::Expected<client::MachineState> machine() override {
     return m_keeper.machine_state(m_options.cores);
   }
-  std::int64_t own_cpu_ns() const override {
-    std::int64_t sum = m_keeper.cpu_ns();
-    for (const Party& p : m_parties)
-      if (p.worker && p.worker->alive()) sum += p.worker->activity().cpu_ns;
-    return sum;
-  }
   std::int64_t cache_bytes() const override { return m_keeper.cache_bytes(); }
 
 private:
@@ -223,6 +244,7 @@ private:
   }
 
   ChildStageOptions m_options;
+  std::unique_ptr<OffMeasuringCores> m_off;
   client::Keeper m_keeper;
   std::array<Party, 3> m_parties;
   std::optional<client::Arena> m_shared, m_own;
@@ -234,12 +256,14 @@ private:
 } // namespace
 
 base::Expected<std::unique_ptr<Stage>> make_child_stage(const ChildStageOptions& options) {
+  auto off = std::make_unique<OffMeasuringCores>(options.cores);
   client::KeeperOptions keeper_options;
   keeper_options.program = options.child_program;
   keeper_options.task_dir = options.task_dir;
   keeper_options.cores = options.cores;
   AKO_TRY(client::Keeper keeper, client::Keeper::start(std::move(keeper_options)));
-  return std::unique_ptr<Stage>(std::make_unique<ChildStage>(options, std::move(keeper)));
+  return std::unique_ptr<Stage>(
+      std::make_unique<ChildStage>(options, std::move(off), std::move(keeper)));
 }
 
 StageFactory child_stage_factory(ChildStageOptions options) {

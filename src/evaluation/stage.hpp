@@ -60,7 +60,6 @@ public:
   virtual std::span<const std::byte> expected_bytes(int tensor, int set) const = 0;
 
   virtual base::Expected<client::MachineState> machine() = 0;
-  virtual std::int64_t own_cpu_ns() const = 0;  ///< used so far by keeper and workers together
   virtual std::int64_t cache_bytes() const = 0; ///< last-level cache
 };
 

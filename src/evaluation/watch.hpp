@@ -9,11 +9,14 @@
 
 namespace ako::evaluation {
 
-/// Brackets one block: begin() before, end() after.
+/// Brackets the blocks of one pair: begin() before, add() for each block, end() after. Foreign load
+/// is the time that the worker was ready to run and had to wait for a core, as the kernel counts it
+/// in nanoseconds; /proc/stat's 10 ms steps are too coarse for a block.
 class Watch {
 public:
   explicit Watch(Stage& stage) : m_stage(stage) {}
   base::Status begin();
+  void add(const client::SampleReport& report);
   /// State since begin(), in the terms of the statistics and of the record.
   struct Seen {
     stats::BlockWatch watch;
@@ -24,7 +27,7 @@ public:
 private:
   Stage& m_stage;
   client::MachineState m_before;
-  std::int64_t m_own_before = 0;
+  std::int64_t m_wait_ns = 0, m_wall_ns = 0;
   std::vector<double> m_clocks; ///< all seen in this session, for their median
 };
 
