@@ -89,7 +89,8 @@ Loaded::Loaded(const lanes::BuildResult& result) {
     ADD_FAILURE() << (result.error ? result.error->text() : "no artifact and no error");
     return;
   }
-  m_handle = dlopen(result.artifact->library_path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Not unloaded: the OpenMP runtime that comes with a library keeps its threads.
+  m_handle = dlopen(result.artifact->library_path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (m_handle == nullptr) ADD_FAILURE() << dlerror();
 }
 

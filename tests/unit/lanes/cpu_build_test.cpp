@@ -2,6 +2,7 @@
 #include "bench_of_builds.hpp"
 #include "lanes/cpu/shim.hpp"
 
+#include <fstream>
 #include <gtest/gtest.h>
 
 namespace ako::test {

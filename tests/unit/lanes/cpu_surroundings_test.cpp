@@ -102,10 +102,9 @@ TEST(CpuSurroundings, ACompilerThatHangsIsEndedWithAllItStarted) {
   BuildBench bench;
   Programs programs(bench);
   const std::string pid_file = (bench.root() / "pid").string();
-  programs.script("g++",
-                  "case \"$*\" in *--version*) echo 'g++ (GNU) 12'; exit;; *-E*) exit;; esac\n"
-                  "sleep 1000 & echo $! > " +
-                      pid_file + "; wait");
+  programs.script("g++", "case \"$1\" in --version) echo 'g++ (GNU) 12'; exit;; -E) exit;; esac\n"
+                         "sleep 1000 & echo $! > " +
+                             pid_file + "; wait");
   bench.around.environment["PATH"] = programs.path() + ":/usr/bin:/bin";
   bench.contract.limits.build_seconds = 0.5;
   const auto result = bench.build(k_good);
