@@ -199,7 +199,7 @@ alpha = 0.25
 second_opinion = false
 [[tunable]]
 name = "t"
-values = [1, 2.5, "a\"b", true]
+values = [1, 2.0, "a\"b", true]
 constraint = "t < 3"
 [[gate]]
 name = "g"
@@ -227,6 +227,14 @@ TEST(Contracts, TheEchoIsTheSameContract) {
     EXPECT_EQ(echo_toml(*again), echo);
     EXPECT_EQ(to_json(*again), to_json(contract));
   }
+}
+
+TEST(Contracts, TheEchoKeepsWholeFloatsFloats) {
+  const auto again = parse_contract(echo_toml(parsed(k_every_key)), "echo");
+  ASSERT_TRUE(again) << again.error().text();
+  const std::vector<base::Json>& values = again->tunables.at(0).values;
+  EXPECT_TRUE(values.at(0).is_number_integer());
+  EXPECT_TRUE(values.at(1).is_number_float()) << "2.0 is another value than 2 to a compiler";
 }
 
 TEST(Contracts, CommentsSpacesAndOrderDoNotChangeTheHash) {

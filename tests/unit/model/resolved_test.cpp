@@ -51,6 +51,18 @@ TEST(Resolve, StridesGapsAndColumns) {
   EXPECT_FALSE(shape->tensors[2].contiguous);
 }
 
+TEST(Resolve, OutputsThatTouchDoNotOverlapAndThoseThatShareAnElementDo) {
+  Contract contract = good();
+  Tensor& y = contract.tensors.at(2);
+  y.shape = {*Expression::parse("2"), *Expression::parse("3")};
+  y.strides = {*Expression::parse("3"), *Expression::parse("1")};
+  EXPECT_TRUE(resolve(contract, contract.shapes[0]));
+  y.strides[0] = *Expression::parse("2"); // (1, 0) lies on (0, 2)
+  const auto shape = resolve(contract, contract.shapes[0]);
+  ASSERT_FALSE(shape);
+  EXPECT_EQ(shape.error().message, "the strides make elements overlap");
+}
+
 TEST(Resolve, AnInputMayBeBroadcast) {
   Contract contract = good();
   contract.tensors[0].strides = {*Expression::parse("0"), *Expression::parse("1")};
