@@ -27,10 +27,10 @@ public:
         m_round(round) {
     for (const auto& shape : request.shapes) m_series.shapes.push_back({shape.tag, shape.weight});
     // A shared host is never quite quiet, and pairs on one core see the same of it: only blocks that
-    // lost a fifth of their time to others are run again. The clock is a probe here, not a reading.
-    m_policy.most_foreign_load = 0.2;
+    // lost half of their time to others are run again. The clock is a probe here, not a reading.
+    m_policy.most_foreign_load = 0.5;
     m_policy.most_clock_step = 0.1;
-    m_policy.most_share = 0.5;
+    m_policy.most_share = 0.75;
     m_policy.repeats = 2;
     m_out.blocks.resize(request.shapes.size());
     m_out.floors_ns.resize(request.shapes.size());
