@@ -26,8 +26,9 @@ public:
       : m_stage(stage), m_request(request), m_plan(plan), m_coins(seed), m_watch(stage),
         m_round(round) {
     for (const auto& shape : request.shapes) m_series.shapes.push_back({shape.tag, shape.weight});
-    // A shared host is never quite quiet, and pairs on one core see the same of it: only blocks that
-    // lost half of their time to others are run again. The clock is a probe here, not a reading.
+    // A shared host is never quite quiet, and pairs on one core see the same of it: only blocks
+    // that lost half of their time to others are run again. The clock is a probe here, not a
+    // reading.
     m_policy.most_foreign_load = 0.5;
     m_policy.most_clock_step = 0.1;
     m_policy.most_share = 0.75;

@@ -14,7 +14,8 @@ base::Expected<std::vector<ledger::KnownHead>> heads_in_commits(const workspace:
   AKO_TRY(base::CommandResult head, git.try_run(any));
   if (!head.ok()) return out;
   AKO_TRY(std::string log,
-          git.run({"log", "--format=%h%x09%(trailers:key=Ako-Ledger-Head,valueonly,separator=%x2C)%x09%s",
+          git.run({"log",
+                   "--format=%h%x09%(trailers:key=Ako-Ledger-Head,valueonly,separator=%x2C)%x09%s",
                    "--", "."}));
   std::istringstream lines(log);
   std::string line;

@@ -267,8 +267,8 @@ Expected<std::string> shim_text(const model::Contract& contract, Role role,
 
   std::string text = fmt::format("#include \"{}\"\n{}", entry.file, k_shim_types);
   AKO_TRY_STATUS(check_symbol(entry.symbol, "entry.symbol"));
-  // -DAKO_PLANT_SLOW_DOWN=4: each call takes a quarter longer. `ako check` asks for it, to prove that
-  // a slower candidate is seen to be slower.
+  // -DAKO_PLANT_SLOW_DOWN=4: each call takes a quarter longer. `ako check` asks for it, to prove
+  // that a slower candidate is seen to be slower.
   text += "#ifdef AKO_PLANT_SLOW_DOWN\n" + exported("ako_planted_call", entry.symbol, list) +
           k_slow_call + "#else\n" + exported("ako_call", entry.symbol, list) + "#endif\n";
   if (!prepare.empty()) {

@@ -1,8 +1,8 @@
 // Looks for what the parent knows; 42 when it finds it. expects: clean
 #include <cstdint>
 #include <cstdlib>
-#include <initializer_list>
 #include <cstring>
+#include <initializer_list>
 
 static int work(void* const* tensors, int64_t n) {
   for (int64_t i = 0; i < n; ++i)

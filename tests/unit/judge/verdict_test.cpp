@@ -37,7 +37,8 @@ OutcomeKind kind_of(const judge::VerdictInput& input) {
 TEST(Verdict, AWinCarriesItsNumbersAndThreshold) {
   const auto verdict = judge::conclude(win());
   EXPECT_EQ(verdict.outcome.kind, OutcomeKind::improved);
-  for (const char* part : {"5.00 %", "4.00 %", "6.00 %", "2.00 %", "12 placements", "alpha 0.10 %"}) {
+  for (const char* part :
+       {"5.00 %", "4.00 %", "6.00 %", "2.00 %", "12 placements", "alpha 0.10 %"}) {
     EXPECT_NE(verdict.outcome.reason.find(part), std::string::npos)
         << part << " in " << verdict.outcome.reason;
   }
