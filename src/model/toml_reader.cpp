@@ -1,6 +1,10 @@
 #include "model/toml_reader.hpp"
 
-// The only unit that sees toml++; errors come back as values.
+// The only unit that sees toml++; errors come back as values. Its assertions do not hold for every
+// text ("[=" breaks one) although the code behind them reports the error: they are neither to end
+// the program nor, with NDEBUG and clang, to be taken for granted.
+#undef NDEBUG
+#define TOML_ASSERT(expr) static_assert(true)
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 

@@ -265,6 +265,9 @@ TEST(Contracts, WhatIsNoTextIsRefused) {
             "this is not TOML");
   const std::string large = std::string(cases::k_good) + std::string(1 << 20, '#');
   EXPECT_EQ(parse_contract(large, "t").error().message, "the file is too large for a contract");
+  const auto key = parse_contract("format = 1\n[=x]\n", "t").error();
+  EXPECT_EQ(key.message, "this is not TOML");
+  EXPECT_EQ(key.where, "t:2:2");
   std::string deep = "a";
   for (int i = 0; i < 200000; ++i) deep += ".a";
   const auto error = parse_contract("format = 1\n" + deep + " = 1\n", "t").error();
