@@ -6,6 +6,7 @@
 #include "evaluation/measuring.hpp"
 #include "judge/verdict.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace ako::evaluation {
@@ -87,9 +88,12 @@ public:
     if (m_request.judged) AKO_TRY_STATUS(judge());
     if (m_out.ended) return std::move(m_out);
     const std::int64_t measuring = base::monotonic_ns();
+    stats::Plan plan = stats_plan(*m_request.contract, m_round);
+    if (m_request.most_placements > 0)
+      plan.most_placements =
+          std::max(plan.first_look, std::min(plan.most_placements, m_request.most_placements));
     AKO_TRY(m_out.measured,
-            measure_pairs(m_stage, m_request, stats_plan(*m_request.contract, m_round),
-                          m_out.seed ^ 0x9e3779b97f4a7c15ull, m_round));
+            measure_pairs(m_stage, m_request, plan, m_out.seed ^ 0x9e3779b97f4a7c15ull, m_round));
     m_out.phases.measure_ns = base::monotonic_ns() - measuring;
     m_out.phases.inside_ns = m_out.measured.inside_ns;
     m_out.ended = m_out.measured.ended;

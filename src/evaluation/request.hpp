@@ -25,6 +25,7 @@ struct Request {
   judge::Ceilings ceilings;
   std::string against;        ///< "incumbent 1a2b..", "baseline:first"
   bool judged = true;         ///< a reference is there
+  int most_placements = 0;    ///< below the contract's limit; 0 = the contract's
   bool second_opinion = true; ///< wanted before a win counts
   std::function<bool()> stop; ///< polled; true = end as interrupted
   std::function<void(const std::string& phase, double fraction)> progress;
