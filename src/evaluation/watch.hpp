@@ -28,7 +28,7 @@ private:
   Stage& m_stage;
   client::MachineState m_before;
   std::int64_t m_wait_ns = 0, m_wall_ns = 0;
-  std::vector<double> m_clocks; ///< all seen in this session, for their median
+  std::vector<double> m_clocks; ///< all seen by this watch, for their median
 };
 
 } // namespace ako::evaluation
