@@ -3,6 +3,7 @@
 
 #include "evaluation/stage.hpp"
 #include "model/artifact.hpp"
+#include "model/device.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -16,6 +17,7 @@ struct ChildStageOptions {
   std::optional<model::LaunchSpec> candidate, incumbent, reference;
   std::map<int, std::filesystem::path> custom_fills; ///< by tensor index
   std::vector<int> cores;                            ///< where workers run; empty = all of them
+  std::optional<model::DeviceId> device; ///< where buffers lie and calls run; absent = the host
   client::Sandbox sandbox = client::Sandbox::full;
 };
 
