@@ -1,5 +1,6 @@
 #include "inputs/codec.hpp"
 #include "judge/methods.hpp"
+#include "judge/ordinary.hpp"
 #include "judge/rows.hpp"
 
 #include <algorithm>
@@ -50,6 +51,9 @@ public:
     return std::bit_cast<double>(std::max(exponent, m_least)) * m_scale;
   }
 
+  std::int64_t least() const { return static_cast<std::int64_t>(m_least); }
+  double scale() const { return m_scale; }
+
 private:
   bool m_floating = true;
   std::uint64_t m_least = 0;
@@ -64,12 +68,19 @@ public:
     m_out.method = "close";
     m_out.elements = m_tensor.elements;
     const bool floating = model::class_of(m_dtype) == model::DtypeClass::floating;
+    m_floating = floating;
     m_narrow = floating && model::bits_of(m_dtype) <= 8;
     m_subnormal_edge = floating && m_numbers.has_zero ? m_numbers.smallest_normal : 0;
     // Types with so narrow a range cancel into subnormals by honest noise.
     m_noise_hides_flush = model::bits_of(m_dtype) <= 8 || m_dtype == model::Dtype::float16;
     m_columns = m_tensor.shape.empty() ? 1 : std::max<std::int64_t>(1, m_tensor.shape.back());
     m_lines = m_tensor.shape.size() < 2 ? 1 : m_tensor.shape[m_tensor.shape.size() - 2];
+    m_limits.largest = m_numbers.largest;
+    m_limits.subnormal_edge = m_subnormal_edge;
+    m_limits.least_exponent = m_quanta.least();
+    m_limits.quantum_scale = m_quanta.scale();
+    m_limits.rtol = m_tolerance.rtol;
+    m_limits.cap = m_tolerance.max_error_cap.value_or(k_largest);
     if (m_lines > 1) m_tiles.resize(static_cast<std::size_t>((m_columns + k_tile - 1) / k_tile));
   }
 
@@ -131,12 +142,46 @@ private:
     }
   }
 
-  /// Types of 16 bits and more. The common path compares by multiplication; what is rare (a new
-  /// maximum, a mismatch, anything not finite) leaves it.
+  /// Types of 16 bits and more: what is ordinary by vectors, the rest one by one.
   Sums segment(std::int64_t at, std::int64_t from, std::int64_t count) {
     Sums sums;
+    const std::int64_t whole = m_floating ? count / k_ordinary_step * k_ordinary_step : 0;
+    if (whole > 0 && add_whole(from, whole, sums)) {
+      one_by_one(at, from + whole, from + count, sums);
+    } else {
+      one_by_one(at, from, from + count, sums);
+    }
+    sums.elements += count;
+    return sums;
+  }
+
+  bool add_whole(std::int64_t from, std::int64_t count, Sums& sums) {
+    OrdinaryLimits& l = m_limits;
+    l.base = m_base;
+    l.max_abs = m_out.max_abs;
+    l.max_rel = m_out.max_rel;
+    l.max_quanta = m_out.max_quanta;
+    l.max_of_allowed = m_out.max_of_allowed;
+    OrdinarySums found;
+    if (!add_ordinary(m_got.data() + from, m_expected.data() + from,
+                      static_cast<std::size_t>(count), l, found)) {
+      return false;
+    }
+    sums.error += found.error;
+    sums.expected += found.expected;
+    m_cross += found.cross;
+    if (m_tolerance.bias_limit > 0) {
+      m_bias += found.bias;
+      m_out.bias_count += found.bias_count;
+    }
+    return true;
+  }
+
+  /// Compares by multiplication; what is rare (a new maximum, a mismatch, anything not finite)
+  /// leaves the loop.
+  void one_by_one(std::int64_t at, std::int64_t from, std::int64_t end, Sums& sums) {
     const bool wants_bias = m_tolerance.bias_limit > 0;
-    for (std::int64_t i = from; i < from + count; ++i) {
+    for (std::int64_t i = from; i < end; ++i) {
       const double got = m_got[static_cast<std::size_t>(i)];
       const double expected = m_expected[static_cast<std::size_t>(i)];
       const double error = got - expected, size = std::fabs(error);
@@ -159,8 +204,6 @@ private:
         outside(at + i, got, expected, size, allowed, sums);
       }
     }
-    sums.elements += count;
-    return sums;
   }
 
   /// fp8 and fp4 are held against the correctly rounded value: differing from it at all is a flip,
@@ -423,7 +466,8 @@ private:
   model::Dtype m_dtype;
   const inputs::DtypeNumbers& m_numbers;
   Quanta m_quanta;
-  bool m_narrow = false, m_noise_hides_flush = false;
+  OrdinaryLimits m_limits;
+  bool m_floating = true, m_narrow = false, m_noise_hides_flush = false;
   double m_subnormal_edge = 0, m_base = 0;
   std::int64_t m_columns = 1, m_lines = 1, m_band = -1, m_band_first = 0;
   std::vector<double> m_got, m_expected;
