@@ -1,10 +1,10 @@
 #include "base/fs.hpp"
 #include "profiles/diagnose.hpp"
+#include "profiles/file_kind.hpp"
 #include "profiles/nsys.hpp"
 #include "profiles/torch_trace.hpp"
 
 #include <fmt/format.h>
-#include <fstream>
 
 namespace ako::profiles {
 
@@ -12,21 +12,6 @@ using base::Expected;
 using model::DiagnosisReport;
 
 namespace {
-
-constexpr std::uint64_t k_most_csv = std::uint64_t(1) << 31;
-
-enum class Kind { sqlite, trace, nsys, ncu, binary_report };
-
-Kind kind_of_file(std::string_view head, const std::filesystem::path& path) {
-  if (head.starts_with("SQLite format 3")) return Kind::sqlite;
-  if (head.starts_with("\x1f\x8b")) return Kind::trace;
-  if (head.starts_with("NVR") || path.extension() == ".ncu-rep" || path.extension() == ".nsys-rep")
-    return Kind::binary_report;
-  std::size_t first = head.find_first_not_of(" \t\r\n\xef\xbb\xbf");
-  if (first != std::string_view::npos && (head[first] == '{' || head[first] == '['))
-    return Kind::trace;
-  return Kind::ncu;
-}
 
 DiagnosisReport from_stats(NsysStats stats, std::string_view lane) {
   if (!stats.timeline.spans.empty()) {
@@ -68,7 +53,7 @@ Expected<DiagnosisReport> from_text(const std::filesystem::path& path,
                       {path.string(), names, options.kernel,
                        "profile the kernel that is meant, or name one of these"});
   }
-  if (ncu.error().message == "no table of ncu's found")
+  if (ncu.error().message == k_no_ncu_table)
     if (auto stats = read_nsys_csv(text, path.string()))
       return from_stats(std::move(*stats), options.lane);
   return tl::unexpected(ncu.error());
@@ -78,20 +63,12 @@ Expected<DiagnosisReport> from_text(const std::filesystem::path& path,
 
 Expected<DiagnosisReport> diagnose_file(const std::filesystem::path& path,
                                         const DiagnoseOptions& options) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return base::fail_errno("the profile cannot be read", path.string(), errno);
-  char head[64] = {};
-  file.read(head, sizeof head);
-  switch (kind_of_file(std::string_view(head, static_cast<std::size_t>(file.gcount())), path)) {
-  case Kind::sqlite: return from_timeline(read_nsys_sqlite(path), options.lane);
-  case Kind::trace: return from_timeline(read_torch_trace(path), options.lane);
-  case Kind::binary_report:
-    return base::fail(
-        base::ErrorKind::unsupported, "a binary report of the profiler is not read",
-        {path.string(), path.extension().string(), "CSV or sqlite",
-         "export it: ncu --import FILE --csv --page raw, or nsys export --type sqlite FILE"});
-  case Kind::nsys:
-  case Kind::ncu: break;
+  AKO_TRY(FileKind kind, kind_of_file(path));
+  switch (kind) {
+  case FileKind::sqlite: return from_timeline(read_nsys_sqlite(path), options.lane);
+  case FileKind::trace: return from_timeline(read_torch_trace(path), options.lane);
+  case FileKind::binary_report: return tl::unexpected(binary_report_error(path));
+  case FileKind::text: break;
   }
   return from_text(path, options);
 }

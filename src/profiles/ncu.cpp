@@ -1,6 +1,7 @@
 #include "profiles/ncu.hpp"
 
 #include "profiles/csv.hpp"
+#include "profiles/file_kind.hpp"
 #include "profiles/numbers.hpp"
 
 #include <algorithm>
@@ -409,7 +410,7 @@ private:
       return fail(ErrorKind::invalid, "ncu's table holds no whole row",
                   {m_where + ":" + std::to_string(m_header_line), "a header without rows",
                    "one row for each kernel", "profile again: the file may have been cut off"});
-    return fail(ErrorKind::invalid, "no table of ncu's found",
+    return fail(ErrorKind::invalid, std::string(k_no_ncu_table),
                 {m_where, m_messages.empty() ? "no header with ncu's columns" : m_messages.front(),
                  "output of ncu --csv --page raw or details",
                  "export the report with: ncu --import FILE --csv --page raw"});

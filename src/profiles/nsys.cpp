@@ -130,6 +130,13 @@ private:
                         ? (field("Name").find("memset") != std::string_view::npos ? Activity::set
                                                                                   : Activity::copy)
                         : Activity::kernel;
+    double correlation = number("CorrId");
+    if (correlation > 0 && correlation < 4e9)
+      span.correlation = static_cast<std::uint32_t>(correlation);
+    if (span.activity == Activity::kernel && !field("GrdX").empty())
+      span.launch_size = m_stats.timeline.intern(
+          fmt::format("grid {}x{}x{} block {}x{}x{}", field("GrdX"), field("GrdY"), field("GrdZ"),
+                      field("BlkX"), field("BlkY"), field("BlkZ")));
     double stream = number("Strm");
     span.stream = stream > 0 && stream < 1e9 ? static_cast<std::int32_t>(stream) : 0;
     if (m_stats.timeline.device.empty()) m_stats.timeline.device = field("Device");
@@ -176,8 +183,16 @@ struct Source {
   std::vector<const char*> names; ///< columns that may hold the id of the name, best first
 };
 
+/// Threads by the order in which they are met.
+struct Threads {
+  std::map<std::int64_t, std::int32_t> numbers;
+  std::int32_t number(std::int64_t global) {
+    return numbers.try_emplace(global, static_cast<std::int32_t>(numbers.size())).first->second;
+  }
+};
+
 base::Status read_table(base::Database& db, const Source& source, bool strings, Timeline& timeline,
-                        bool& any) {
+                        Threads& threads, bool& any) {
   AKO_TRY(auto columns, table_columns(db, source.table));
   if (columns.empty()) return {};
   any = true;
@@ -193,8 +208,14 @@ base::Status read_table(base::Database& db, const Source& source, bool strings, 
     return columns.contains(which) ? std::string("t.") + which : std::string("0");
   };
   std::string text = name == "NULL" ? "NULL" : strings ? "s.value" : "t." + name;
-  std::string sql = fmt::format("SELECT t.start, t.end, {}, {}, {} FROM {} t", text,
-                                column("deviceId"), column("streamId"), source.table);
+  const std::string grid =
+      columns.contains("gridX") && columns.contains("blockX")
+          ? "printf('grid %dx%dx%d block %dx%dx%d', t.gridX, t.gridY, t.gridZ, t.blockX, t.blockY, "
+            "t.blockZ)"
+          : "NULL";
+  std::string sql = fmt::format("SELECT t.start, t.end, {}, {}, {}, {}, {}, {} FROM {} t", text,
+                                column("deviceId"), column("streamId"), column("correlationId"),
+                                column("globalTid"), grid, source.table);
   if (name != "NULL" && strings) sql += fmt::format(" LEFT JOIN StringIds s ON s.id = t.{}", name);
   AKO_TRY(base::Statement rows, db.prepare(sql));
   while (true) {
@@ -212,8 +233,38 @@ base::Status read_table(base::Database& db, const Source& source, bool strings, 
         timeline.intern(rows.is_null(2) ? std::string("[") + source.table + "]" : rows.text(2));
     span.device = static_cast<std::int32_t>(rows.integer(3)),
     span.stream = static_cast<std::int32_t>(rows.integer(4));
+    span.correlation = static_cast<std::uint32_t>(rows.integer(5));
     span.activity = source.activity;
+    if (source.activity == Activity::api) span.stream = threads.number(rows.integer(6));
+    if (source.activity == Activity::kernel && !rows.is_null(7))
+      span.launch_size = timeline.intern(rows.text(7));
     timeline.spans.push_back(span);
+  }
+}
+
+/// Push-pop and start-end ranges; marks and names of threads are other types of event.
+base::Status read_ranges(base::Database& db, bool strings, Timeline& timeline, Threads& threads) {
+  AKO_TRY(auto columns, table_columns(db, "NVTX_EVENTS"));
+  if (!columns.contains("start") || !columns.contains("end")) return {};
+  const bool by_id = strings && columns.contains("textId");
+  const std::string text = by_id && columns.contains("text") ? "coalesce(t.text, s.value)"
+                           : by_id                           ? "s.value"
+                           : columns.contains("text")        ? "t.text"
+                                                             : "NULL";
+  std::string sql = fmt::format("SELECT t.start, t.end, {}, {} FROM NVTX_EVENTS t", text,
+                                columns.contains("globalTid") ? "t.globalTid" : "0");
+  if (by_id) sql += " LEFT JOIN StringIds s ON s.id = t.textId";
+  sql += " WHERE t.end IS NOT NULL";
+  AKO_TRY(base::Statement rows, db.prepare(sql));
+  while (true) {
+    AKO_TRY(bool row, rows.step());
+    if (!row || timeline.ranges.size() >= 1 << 20) return {};
+    if (rows.is_null(0) || rows.is_null(2)) continue;
+    Range range;
+    range.start_ns = rows.integer(0), range.end_ns = rows.integer(1);
+    if (!is_lawful(range.start_ns, range.end_ns)) continue;
+    range.name = timeline.intern(rows.text(2)), range.line = threads.number(rows.integer(3));
+    timeline.ranges.push_back(range);
   }
 }
 
@@ -234,8 +285,10 @@ Expected<Timeline> read_nsys_sqlite(const std::filesystem::path& path) {
   Timeline timeline;
   bool any = false;
   AKO_TRY(auto strings, table_columns(db, "StringIds"));
+  Threads threads;
   for (const Source& source : sources)
-    AKO_TRY_STATUS(read_table(db, source, !strings.empty(), timeline, any));
+    AKO_TRY_STATUS(read_table(db, source, !strings.empty(), timeline, threads, any));
+  AKO_TRY_STATUS(read_ranges(db, !strings.empty(), timeline, threads));
   if (!any)
     return fail(ErrorKind::invalid, "no CUDA activity in this database",
                 {path.string(), "none of nsys's CUPTI_ACTIVITY_KIND tables",

@@ -9,6 +9,8 @@
 namespace ako::profiles {
 
 std::uint32_t Timeline::intern(std::string_view text) {
+  if (m_names.size() >= k_most_names && !m_index.contains(std::string(text)))
+    text = "(other names)";
   auto [at, fresh] =
       m_index.try_emplace(std::string(text), static_cast<std::uint32_t>(m_names.size()));
   if (fresh) m_names.emplace_back(text);
@@ -172,6 +174,8 @@ model::Finding timeline_finding(const char* id, double gain, double confidence, 
   return finding;
 }
 
+} // namespace
+
 std::vector<model::Finding> timeline_findings(const TimelineSummary& sum, std::string_view lane) {
   std::vector<model::Finding> all;
   if (sum.wall_ns <= 0) return all;
@@ -211,8 +215,6 @@ std::vector<model::Finding> timeline_findings(const TimelineSummary& sum, std::s
   for (std::size_t i = 0; i < all.size(); ++i) all[i].rank = static_cast<int>(i) + 1;
   return all;
 }
-
-} // namespace
 
 TimelineSummary summarise(const Timeline& timeline) {
   TimelineSummary sum;

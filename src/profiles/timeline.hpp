@@ -13,12 +13,28 @@ namespace ako::profiles {
 
 enum class Activity : std::uint8_t { kernel, copy, set, api, operation };
 
+constexpr std::uint32_t k_no_name = UINT32_MAX;
+
 /// One interval. Names are kept once per timeline.
 struct Span {
   std::int64_t start_ns = 0, end_ns = 0;
   std::uint32_t name = 0;
-  std::int32_t device = 0, stream = 0;
+  std::int32_t device = 0, stream = 0; ///< of an API call: stream is the thread's number
   Activity activity = Activity::kernel;
+  std::uint32_t correlation = 0;         ///< joins an API call and what it started; 0 = none
+  std::uint32_t operation = k_no_name;   ///< the framework's operator, where the trace has it
+  std::uint32_t inputs = k_no_name;      ///< that operator's inputs: "bfloat16[512,1024]"
+  std::uint32_t launch_size = k_no_name; ///< "grid 2x64x1 block 384x1x1"
+};
+
+enum class Track : std::uint8_t { host, device };
+
+/// A named stretch that encloses others: a user's annotation or an NVTX range.
+struct Range {
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::uint32_t name = 0;
+  Track track = Track::host;
+  std::int32_t device = 0, line = 0; ///< line: thread of the host, stream of the device
 };
 
 /// Times whose differences cannot overflow, in order. Readers drop the others.
@@ -29,9 +45,14 @@ constexpr bool is_lawful(std::int64_t start_ns, std::int64_t end_ns) {
 
 class Timeline {
 public:
+  static constexpr std::size_t k_most_names = 1 << 20;
+
+  /// Past k_most_names different names all are "(other names)".
   std::uint32_t intern(std::string_view name);
   const std::string& name(std::uint32_t id) const { return m_names[id]; }
+  std::size_t names() const { return m_names.size(); }
   std::vector<Span> spans;        ///< in no order
+  std::vector<Range> ranges;      ///< in no order
   std::vector<std::string> hints; ///< what the reader noticed
   std::vector<model::SkippedLine> skipped;
   std::string device; ///< its name, where known
@@ -77,6 +98,8 @@ struct TimelineSummary {
   std::vector<Neighbours> fusion;   ///< the most saving first, ten at most
 };
 TimelineSummary summarise(const Timeline& timeline);
+/// launch_overhead, host_gaps, copies_bound and sync_in_steady_state, the largest bound first.
+std::vector<model::Finding> timeline_findings(const TimelineSummary& sum, std::string_view lane);
 
 /// The end-to-end gain when a share of the time becomes `speedup` times as fast; 1 - new/old.
 double amdahl_gain(double share, double speedup);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <zlib.h>
 
 namespace ako::profiles {
@@ -61,12 +62,57 @@ private:
 };
 
 struct Event {
-  std::string phase, category, name, start, duration, device, stream;
+  std::string phase, category, name, start, duration, device, stream, process, thread, correlation,
+      external_id, grid, block, dims, types;
   void clear() {
-    for (std::string* text : {&phase, &category, &name, &start, &duration, &device, &stream})
+    for (std::string* text :
+         {&phase, &category, &name, &start, &duration, &device, &stream, &process, &thread,
+          &correlation, &external_id, &grid, &block, &dims, &types})
       text->clear();
   }
 };
+
+constexpr std::size_t k_most_shapes = 1 << 16, k_most_ranges = 1 << 20;
+
+/// "[2,64,1]" is "2x64x1".
+std::string crossed(std::string_view array) {
+  std::string out;
+  for (char c : array) {
+    if (c >= '0' && c <= '9') out += c;
+    if (c == ',') out += 'x';
+  }
+  return out;
+}
+
+/// The elements of an array's text, one level deep.
+std::vector<std::string_view> elements(std::string_view text) {
+  std::vector<std::string_view> all;
+  if (text.size() < 2 || text.front() != '[') return all;
+  text = text.substr(1, text.size() - (text.back() == ']' ? 2 : 1));
+  int depth = 0;
+  std::size_t from = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size()) depth += (text[i] == '[') - (text[i] == ']');
+    if (i == text.size() || (text[i] == ',' && depth == 0))
+      all.push_back(text.substr(from, i - from)), from = i + 1;
+  }
+  return all;
+}
+
+/// Shapes and types of an operator's inputs: "BFloat16[512,1024] BFloat16[4096,1024]".
+std::string inputs_text(std::string_view dims, std::string_view types) {
+  const auto shapes = elements(dims), kinds = elements(types);
+  std::string out;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (shapes[i].size() <= 2) continue; // scalars and absent inputs
+    std::string_view kind = i < kinds.size() ? kinds[i] : std::string_view();
+    if (kind.starts_with('"')) kind.remove_prefix(1);
+    if (kind.ends_with('"')) kind.remove_suffix(1);
+    if (kind.starts_with("c10::")) kind.remove_prefix(5);
+    out += (out.empty() ? "" : " ") + std::string(kind) + std::string(shapes[i]);
+  }
+  return out;
+}
 
 /// "1234.567" microseconds as nanoseconds, without the rounding of a double. False when it is no
 /// number.
@@ -120,16 +166,16 @@ public:
         m_bytes.get();
         continue;
       }
-      if (c == ']') return std::move(m_timeline);
+      if (c == ']') return finish();
       if (c != '{') {
         note(c == k_end ? fmt::format("the trace is cut off after {} events", whole)
                         : "no event where one must stand: the rest is not read");
-        return std::move(m_timeline);
+        return finish();
       }
       m_event.clear();
       if (!object(true, 0)) {
         note(fmt::format("the trace is cut off or damaged after {} events", whole));
-        return std::move(m_timeline);
+        return finish();
       }
       ++whole;
       keep();
@@ -226,6 +272,28 @@ private:
     }
   }
 
+  /// An array as it stands, without blanks; cut where it is longer than anybody reads.
+  bool array(std::string* out) {
+    if (space() != '[') return value(out);
+    out->clear();
+    int depth = 0;
+    std::string word;
+    do {
+      const int c = m_bytes.peek();
+      if (c == k_end) return false;
+      const bool room = out->size() < 240;
+      if (c == '"') {
+        if (!text(&word)) return false;
+        if (room) *out += '"' + word.substr(0, 60) + '"';
+        continue;
+      }
+      m_bytes.get();
+      depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+      if (room && c > ' ') *out += static_cast<char>(c);
+    } while (depth > 0);
+    return true;
+  }
+
   bool skip() {
     int c = space();
     if (c == '"') return text(nullptr);
@@ -251,10 +319,22 @@ private:
       if (m_key == "name") return &m_event.name;
       if (m_key == "ts") return &m_event.start;
       if (m_key == "dur") return &m_event.duration;
+      if (m_key == "pid") return &m_event.process;
+      if (m_key == "tid") return &m_event.thread;
       return nullptr;
     }
     if (m_key == "device") return &m_event.device;
     if (m_key == "stream") return &m_event.stream;
+    if (m_key == "correlation") return &m_event.correlation;
+    if (m_key == "External id") return &m_event.external_id;
+    return nullptr;
+  }
+
+  std::string* array_slot() {
+    if (m_key == "grid") return &m_event.grid;
+    if (m_key == "block") return &m_event.block;
+    if (m_key == "Input Dims") return &m_event.dims;
+    if (m_key == "Input type") return &m_event.types;
     return nullptr;
   }
 
@@ -269,44 +349,112 @@ private:
       }
       if (c != '"' || !text(&m_key) || space() != ':') return false;
       m_bytes.get();
-      bool fine =
-          top && m_key == "args" && space() == '{' ? object(false, depth + 1) : value(slot(top));
+      bool fine;
+      if (top && m_key == "args" && space() == '{') fine = object(false, depth + 1);
+      else if (std::string* into = top ? nullptr : array_slot()) fine = array(into);
+      else fine = value(slot(top));
       if (!fine) return false;
     }
   }
 
+  std::optional<Activity> activity() const {
+    const std::string& category = m_event.category;
+    if (category == "kernel" || category == "Kernel") return Activity::kernel;
+    if (category == "gpu_memcpy" || category == "Memcpy") return Activity::copy;
+    if (category == "gpu_memset" || category == "Memset") return Activity::set;
+    if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime")
+      return Activity::api;
+    return std::nullopt;
+  }
+
   void keep() {
     if (m_event.phase != "X") return;
-    Span span;
-    if (m_event.category == "kernel" || m_event.category == "Kernel")
-      span.activity = Activity::kernel;
-    else if (m_event.category == "gpu_memcpy" || m_event.category == "Memcpy")
-      span.activity = Activity::copy;
-    else if (m_event.category == "gpu_memset" || m_event.category == "Memset")
-      span.activity = Activity::set;
-    else if (m_event.category == "cuda_runtime" || m_event.category == "cuda_driver" ||
-             m_event.category == "Runtime")
-      span.activity = Activity::api;
-    else return;
+    if (m_event.category == "cpu_op") return keep_operator();
+    if (m_event.category == "user_annotation") return keep_range(Track::host);
+    if (m_event.category == "gpu_user_annotation") return keep_range(Track::device);
+    if (auto kind = activity()) keep_span(*kind);
+  }
+
+  bool times(std::int64_t& start, std::int64_t& end) {
     std::int64_t length = 0;
-    if (!nanoseconds(m_event.start, span.start_ns) || !nanoseconds(m_event.duration, length) ||
-        length < 0) {
-      if (m_timeline.skipped.size() < 1000)
-        note(fmt::format("event '{}' has no lawful time", m_event.name.substr(0, 60)));
-      return;
+    if (nanoseconds(m_event.start, start) && nanoseconds(m_event.duration, length) && length >= 0 &&
+        start <= 4000000000000000000 && length <= 4000000000000000000 &&
+        is_lawful(start, start + length)) {
+      end = start + length;
+      return true;
     }
-    if (span.start_ns > 4000000000000000000 || length > 4000000000000000000 ||
-        !is_lawful(span.start_ns, span.start_ns + length)) {
-      if (m_timeline.skipped.size() < 1000)
-        note(fmt::format("event '{}' has no lawful time", m_event.name.substr(0, 60)));
-      return;
-    }
-    span.end_ns = span.start_ns + length;
+    if (m_timeline.skipped.size() < 1000)
+      note(fmt::format("event '{}' has no lawful time", m_event.name.substr(0, 60)));
+    return false;
+  }
+
+  /// Shapes vary without end in some traces: those past the limit are not told apart.
+  std::uint32_t intern_shape(const std::string& text) {
+    if (text.empty()) return k_no_name;
+    auto known = m_shapes.find(text);
+    if (known != m_shapes.end()) return known->second;
+    if (m_shapes.size() >= k_most_shapes) return k_no_name;
+    return m_shapes.emplace(text, m_timeline.intern(text)).first->second;
+  }
+
+  std::int32_t thread_number() {
+    return m_threads.try_emplace(m_event.thread, static_cast<std::int32_t>(m_threads.size()))
+        .first->second;
+  }
+
+  void keep_span(Activity kind) {
+    Span span;
+    span.activity = kind;
+    if (!times(span.start_ns, span.end_ns)) return;
     span.device = small_number(m_event.device), span.stream = small_number(m_event.stream);
+    if (kind == Activity::api) span.stream = thread_number();
+    span.correlation = static_cast<std::uint32_t>(small_number(m_event.correlation));
+    // Until the end of the trace this is the operator's number.
+    span.operation = static_cast<std::uint32_t>(small_number(m_event.external_id));
+    if (kind == Activity::kernel && !m_event.grid.empty())
+      span.launch_size = intern_shape(
+          fmt::format("grid {} block {}", crossed(m_event.grid), crossed(m_event.block)));
     span.name = m_timeline.intern(m_event.name);
     m_timeline.spans.push_back(span);
   }
 
+  void keep_operator() {
+    const auto id = static_cast<std::uint32_t>(small_number(m_event.external_id));
+    if (id)
+      m_operators.push_back({id, m_timeline.intern(m_event.name),
+                             intern_shape(inputs_text(m_event.dims, m_event.types))});
+  }
+
+  void keep_range(Track track) {
+    Range range;
+    if (!times(range.start_ns, range.end_ns)) return;
+    if (m_timeline.ranges.size() >= k_most_ranges) return;
+    range.name = m_timeline.intern(m_event.name), range.track = track;
+    if (track == Track::host) range.line = thread_number();
+    else range.device = small_number(m_event.process), range.line = small_number(m_event.thread);
+    m_timeline.ranges.push_back(range);
+  }
+
+  Timeline finish() {
+    std::stable_sort(m_operators.begin(), m_operators.end(),
+                     [](const auto& a, const auto& b) { return a.id < b.id; });
+    for (Span& span : m_timeline.spans) {
+      const std::uint32_t id = std::exchange(span.operation, k_no_name);
+      auto at =
+          std::lower_bound(m_operators.begin(), m_operators.end(), id,
+                           [](const auto& op, std::uint32_t wanted) { return op.id < wanted; });
+      if (id && at != m_operators.end() && at->id == id)
+        span.operation = at->name, span.inputs = at->inputs;
+    }
+    return std::move(m_timeline);
+  }
+
+  struct Operator {
+    std::uint32_t id, name, inputs;
+  };
+  std::vector<Operator> m_operators;
+  std::unordered_map<std::string, std::uint32_t> m_shapes;
+  std::unordered_map<std::string, std::int32_t> m_threads;
   Bytes& m_bytes;
   std::string m_where, m_key;
   Event m_event;
