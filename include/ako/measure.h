@@ -90,6 +90,10 @@ typedef struct ako_measure_span {
 } ako_measure_span;
 
 enum ako_measure_cache { AKO_MEASURE_COLD = 0, AKO_MEASURE_WARM = 1 };
+/* ONCE is right where no two sets share memory: what a call finds was last touched before the
+ * sweep.
+ */
+enum ako_measure_eviction { AKO_MEASURE_EVERY_CALL = 0, AKO_MEASURE_ONCE = 1 };
 enum ako_measure_timing {
   AKO_MEASURE_AUTO = 0, /* cold: each call; warm: the pass */
   AKO_MEASURE_EACH = 1, /* every call is an interval of its own */
@@ -97,9 +101,10 @@ enum ako_measure_timing {
 };
 
 /* One pass: every set called exactly once, in the order given.
- * cold  before each call the last-level cache is evicted by reading the eviction buffer, which
- * leaves no dirty line; spans marked WARM are read after that. Outside the timed interval. warm the
- * spans of all sets (PASS) or of the next set (EACH) are read before, outside it. */
+ * cold  before each call (or before the first alone: see `eviction`) the last-level cache is
+ * evicted by reading the eviction buffer, which leaves no dirty line; spans marked WARM are read
+ * after that. Outside the timed interval. warm the spans of all sets (PASS) or of the next set
+ * (EACH) are read before, outside it. */
 typedef struct ako_measure_job {
   uint32_t size;
   uint32_t cache;  /* enum ako_measure_cache */
@@ -115,6 +120,8 @@ typedef struct ako_measure_job {
   uint32_t warmup_sets; /* called before, untimed, at least once each; may be 0 */
   void* const* const* warmup_tensors;
   uint64_t warmup_ns; /* go on warming up at least this long */
+  uint32_t eviction;  /* enum ako_measure_eviction, of a cold job */
+  uint32_t reserved;
 } ako_measure_job;
 
 typedef struct ako_measure_result {

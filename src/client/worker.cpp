@@ -275,6 +275,7 @@ Json job_json(const SampleJob& job) {
               {"warmup_sets", job.warmup_sets},
               {"warmup_ns", job.warmup_ns},
               {"cache", model::to_string(job.cache)},
+              {"eviction", job.eviction == SampleJob::Eviction::once ? "once" : "every_call"},
               {"warm_tensors", job.warm_tensors},
               {"timing", timing}};
 }

@@ -82,10 +82,13 @@ struct SampleJob {
   std::vector<int> sets;
   std::vector<int> warmup_sets; ///< called before, untimed; may be called many times
   std::int64_t warmup_ns = 0;   ///< at least this long, at least once each
-  /// cold: the cache is evicted by reads before every call, which is timed alone.
+  /// cold: the cache is evicted by reads before every call (or before the first), and every call is
+  /// timed alone.
   /// warm: the sets' lines are read first (not by the candidate), then the pass is timed as a
   /// whole.
   model::CacheState cache = model::CacheState::cold;
+  /// once: right where no two sets share memory that is to be cold.
+  enum class Eviction { every_call, once } eviction = Eviction::every_call;
   /// Tensors by index whose cache state differs from `cache`.
   std::vector<int> warm_tensors;
   enum class Timing { automatic, each_call, whole_pass } timing = Timing::automatic;

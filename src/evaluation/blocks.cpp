@@ -9,11 +9,15 @@
 namespace ako::evaluation {
 namespace {
 
-constexpr double k_warm_pass_ns = 100e3;
-constexpr int k_most_warm_sets = 64;
+constexpr double k_warm_pass_ns = 100e3, k_cold_pass_ns = 400e3;
+constexpr int k_most_sets = 64;
+/// With an eviction of some milliseconds before each call.
+constexpr int k_most_evicted_sets = 4;
+/// Cold sets are few where each is large: poison and checks move all their bytes.
+constexpr std::int64_t k_cold_bytes = 16ll << 20;
 constexpr std::int64_t k_most_arena_bytes = 512ll << 20;
 /// Wall time that one shape of one placement may take, evictions, fills and checks included.
-constexpr double k_placement_ns = 0.8e9;
+constexpr double k_placement_ns = 0.35e9;
 /// Reading twice a cache of 32 MiB takes about 5 ms; fills, poison and checks move each byte of a
 /// set about six times at about 4 GB/s.
 constexpr double k_evict_ns_per_byte = 5e6 / (64 << 20);
@@ -50,6 +54,21 @@ bool has_inouts(const model::ResolvedShape& shape) {
                      [](const auto& tensor) { return tensor.role == model::TensorRole::inout; });
 }
 
+namespace {
+
+/// Calls share the static tensors: one of them that is to be cold must be evicted before each call.
+bool shares_cold(const model::Contract& contract, const model::ResolvedShape& shape) {
+  for (std::size_t t = 0; t < shape.tensors.size(); ++t) {
+    const auto cache = contract.tensors[t].cache.value_or(contract.accept.cache);
+    if (contract.tensors[t].lifetime == model::Lifetime::static_ &&
+        cache == model::CacheState::cold && shape.tensors[t].bytes > 0)
+      return true;
+  }
+  return false;
+}
+
+} // namespace
+
 BlockPlan plan_blocks(const model::Contract& contract, const model::ResolvedShape& shape,
                       double call_ns, std::int64_t cache_bytes) {
   BlockPlan plan;
@@ -64,12 +83,18 @@ BlockPlan plan_blocks(const model::Contract& contract, const model::ResolvedShap
     const auto room = std::max<std::int64_t>(cache_bytes / 2 / set_bytes, 1);
     const auto wanted = static_cast<std::int64_t>(std::ceil(k_warm_pass_ns / call));
     plan.timed_sets =
-        static_cast<int>(std::clamp<std::int64_t>(std::min(room, wanted), 1, k_most_warm_sets));
+        static_cast<int>(std::clamp<std::int64_t>(std::min(room, wanted), 1, k_most_sets));
     block_ns = plan.timed_sets * call;
   } else {
-    plan.timed_sets = call < 1e6 ? 2 : 1;
-    block_ns =
-        plan.timed_sets * (call + k_evict_ns_per_byte * 2.0 * static_cast<double>(cache_bytes));
+    const bool once = !shares_cold(contract, shape);
+    const auto room = std::max<std::int64_t>(k_cold_bytes / set_bytes, 1);
+    const auto wanted = static_cast<std::int64_t>(std::ceil(k_cold_pass_ns / call));
+    plan.timed_sets = static_cast<int>(std::clamp<std::int64_t>(
+        std::min(room, wanted), 1, once ? k_most_sets : k_most_evicted_sets));
+    plan.eviction =
+        once ? client::SampleJob::Eviction::once : client::SampleJob::Eviction::every_call;
+    const double evict = k_evict_ns_per_byte * 2.0 * static_cast<double>(cache_bytes);
+    block_ns = plan.timed_sets * call + (once ? 1 : plan.timed_sets) * evict;
   }
   while (plan.timed_sets > 1 && set_bytes * plan.sets() > k_most_arena_bytes) --plan.timed_sets;
   const double handling = k_handle_ns_per_byte * static_cast<double>(set_bytes) * plan.sets();

@@ -1,6 +1,7 @@
 // How a shape is cut into timed blocks: pure arithmetic over sizes and a first timing.
 #pragma once
 
+#include "client/worker.hpp"
 #include "model/contract.hpp"
 #include "model/resolved.hpp"
 
@@ -15,6 +16,7 @@ struct BlockPlan {
   int warmup_sets = 1; ///< called before, untimed
   int pairs = 10;      ///< of blocks, per placement
   model::CacheState cache = model::CacheState::cold;
+  client::SampleJob::Eviction eviction = client::SampleJob::Eviction::every_call; ///< cold
   std::vector<int> warm_tensors; ///< tensors that differ from `cache`
   int sets() const { return timed_sets + warmup_sets; }
   std::vector<int> timed() const;
@@ -27,8 +29,9 @@ std::int64_t static_bytes(const model::Contract& contract, const model::Resolved
 bool has_inouts(const model::ResolvedShape& shape);
 
 /// `call_ns`: a first estimate of one call. Warm: as many sets as keep half of the cache free, up
-/// to a pass of about 100 us. Cold: few sets, since each call costs an eviction. Long calls take
-/// fewer pairs, so that a placement of one shape stays near `placement_ns`; never fewer than 4.
+/// to a pass of about 100 us. Cold: one eviction a block where no tensor is shared between sets (as
+/// many sets as make 400 us), else one a call (few sets). Long calls take fewer pairs, so that a
+/// placement of one shape stays near a third of a second; never fewer than 4.
 BlockPlan plan_blocks(const model::Contract& contract, const model::ResolvedShape& shape,
                       double call_ns, std::int64_t cache_bytes);
 

@@ -5,6 +5,7 @@
 #include "evaluation/failures.hpp"
 #include "evaluation/measuring.hpp"
 #include "judge/verdict.hpp"
+#include "stats/summary.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -195,6 +196,24 @@ base::Expected<bool> take_second_opinion(const Request& request, const StageFact
   return report.second->outcome.kind == model::OutcomeKind::improved;
 }
 
+/// What the watch saw over all blocks: the evidence by which disturbances were told.
+base::Json machine_record(const Measured& measured) {
+  base::Json out = {{"blocks_run", measured.blocks_run},
+                    {"blocks_disturbed", measured.blocks_disturbed}};
+  const auto spread = [&](const char* name, double model::BlockState::*member) {
+    std::vector<double> values;
+    for (const auto& block : measured.samples.blocks) values.push_back(block.*member);
+    if (values.empty()) return;
+    out[name] = {{"p05", base::number_or_null(stats::quantile(values, 0.05))},
+                 {"median", base::number_or_null(stats::median(values))},
+                 {"p95", base::number_or_null(stats::quantile(values, 0.95))},
+                 {"most", base::number_or_null(*std::max_element(values.begin(), values.end()))}};
+  };
+  spread("foreign_load", &model::BlockState::foreign_load);
+  spread("clock_ratio", &model::BlockState::clock_ratio);
+  return out;
+}
+
 void fill_record(const RoundRun::Result& first, Report& report) {
   report.samples = first.measured.samples;
   report.correctness = {{"cases", first.correctness.lines},
@@ -203,8 +222,7 @@ void fill_record(const RoundRun::Result& first, Report& report) {
   report.seed = fmt::format("{:016x}", first.seed);
   report.calls = first.measured.calls;
   report.cache_state = first.measured.cache_state;
-  report.machine = {{"blocks_run", first.measured.blocks_run},
-                    {"blocks_disturbed", first.measured.blocks_disturbed}};
+  report.machine = machine_record(first.measured);
   report.phases = first.phases;
 }
 

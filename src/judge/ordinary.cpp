@@ -12,10 +12,8 @@ using Whole = std::int64_t __attribute__((vector_size(32)));
 [[gnu::always_inline]] inline void load(Real& out, const double* from) {
   std::memcpy(&out, from, sizeof out);
 }
-[[gnu::always_inline]] inline Whole bits_of(const Real& value) {
-  Whole out;
+[[gnu::always_inline]] inline void as_bits(Whole& out, const Real& value) {
   std::memcpy(&out, &value, sizeof out);
-  return out;
 }
 [[gnu::always_inline]] inline void as_real(Real& out, const Whole& bits) {
   std::memcpy(&out, &bits, sizeof out);
@@ -35,9 +33,12 @@ constexpr double k_round_off = 0x1.8p52; // adding and taking off this many quan
     load(g, got + i);
     load(e, expected + i);
     const Real error = g - e;
-    as_real(size, bits_of(error) & k_magnitude);
-    as_real(magnitude, bits_of(e) & k_magnitude);
-    const Whole own = bits_of(e) & k_exponent;
+    Whole error_bits, e_bits;
+    as_bits(error_bits, error);
+    as_bits(e_bits, e);
+    as_real(size, error_bits & k_magnitude);
+    as_real(magnitude, e_bits & k_magnitude);
+    const Whole own = e_bits & k_exponent;
     const Whole exponent = own > l.least_exponent ? own : l.least_exponent + Whole{};
     as_real(quantum, exponent);
     as_real(per_quantum, k_mirror - exponent);
@@ -56,7 +57,7 @@ constexpr double k_round_off = 0x1.8p52; // adding and taking off this many quan
     const Whole rounds = ~(((e + shift) - shift == e) & (error == 0.0));
     const Whole counts = rounds & (size <= quantum) & (magnitude >= l.subnormal_edge);
     Real signed_error; // away from zero is positive
-    as_real(signed_error, (bits_of(error) ^ (bits_of(e) & ~k_magnitude)) & counts);
+    as_real(signed_error, (error_bits ^ (e_bits & ~k_magnitude)) & counts);
     bias += signed_error * per_quantum;
     bias_count -= counts;
   }

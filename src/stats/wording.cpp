@@ -81,6 +81,11 @@ More more_needed(const Decision& decision, const SeriesEvidence& evidence, const
         fmt::format("a run of its own of {} placements has an even chance to decide, at the "
                     "spread seen ({} from placement to placement)",
                     plan.most_placements, spread);
+  if (const ShapeResult* open = first_with(decision, Regression::open);
+      open && decision.gain.low > plan.min_gain)
+    more.text = fmt::format("shape {} is not shown to lose less than {} (gain {}): ", open->tag,
+                            plain_percent(plan.max_regression), interval(open->gain, plan.level)) +
+                more.text;
   return more;
 }
 

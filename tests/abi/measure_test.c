@@ -97,6 +97,13 @@ static void test_cold(ako_measure* context) {
   CHECK(ako_measure_run(context, &job, NULL, NULL, &result) == AKO_MEASURE_OK);
   CHECK(result.evict_spent_ns > 0 && result.calls == 4);
   CHECK(ako_measure_evict(context) > 0);
+  const int64_t each = result.evict_spent_ns;
+  job.eviction = AKO_MEASURE_ONCE; /* one sweep for four sets: well below half of four */
+  CHECK(ako_measure_run(context, &job, NULL, NULL, &result) == AKO_MEASURE_OK);
+  CHECK(result.calls == 4 && result.evict_spent_ns > 0 && result.evict_spent_ns < each / 2);
+  job.eviction = 7;
+  CHECK(ako_measure_run(context, &job, NULL, NULL, &result) == AKO_MEASURE_INVALID);
+  job.eviction = AKO_MEASURE_EVERY_CALL;
   job.timing = AKO_MEASURE_PASS; /* cold calls are never timed as one pass */
   CHECK(ako_measure_run(context, &job, NULL, NULL, &result) == AKO_MEASURE_INVALID);
   CHECK(strlen(ako_measure_message(context)) > 0);

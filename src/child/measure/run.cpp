@@ -76,7 +76,8 @@ private:
   void prepare_caches(std::uint32_t set) {
     if (m_job.cache == AKO_MEASURE_WARM) return warm_spans(set, AKO_MEASURE_WARM);
     const auto begin = raw_clock_ns(CLOCK_MONOTONIC);
-    m_context.evict.sweep(m_context.cache.line);
+    if (set == 0 || m_job.eviction == AKO_MEASURE_EVERY_CALL)
+      m_context.evict.sweep(m_context.cache.line);
     warm_spans(set, AKO_MEASURE_COLD);
     m_result.evict_spent_ns += raw_clock_ns(CLOCK_MONOTONIC) - begin;
   }
@@ -112,6 +113,8 @@ int check(ako_measure& context, const ako_measure_job& job) {
     return context.fail(AKO_MEASURE_INVALID, "a job needs a function and at least one set");
   if (job.cache > AKO_MEASURE_WARM || job.timing > AKO_MEASURE_PASS)
     return context.fail(AKO_MEASURE_INVALID, "cache or timing is none of the enumerators");
+  if (job.eviction > AKO_MEASURE_ONCE)
+    return context.fail(AKO_MEASURE_INVALID, "eviction is none of the enumerators");
   if (job.span_count > 0 && !job.spans)
     return context.fail(AKO_MEASURE_INVALID, "span_count is set and spans is not");
   if (job.warmup_sets > 0 && !job.warmup_tensors)

@@ -46,11 +46,11 @@
 //               bytes: [int]} -> {}
 //   call       {set, function: "call"|"prepare"|"plan"} -> {ns, threads_before, threads_after,
 //               changed: [text]}
-//   sample     {sets, warmup_sets, warmup_ns, cache: "cold"|"warm", warm_tensors, timing:
-//               "each"|"pass"} -> {call_ns: [number], pass_ns, calls, first_ns, last_ns,
-//               warmup_calls, warmup_spent_ns, evict_spent_ns, timer_overhead_ns, threads_before,
-//               threads_after, children, cpu_ns, cycles, instructions, cache_misses (-1 = not
-//               known), changed: [text], cache_state}
+//   sample     {sets, warmup_sets, warmup_ns, cache: "cold"|"warm", eviction: "every_call"|"once",
+//               warm_tensors, timing: "each"|"pass"} -> {call_ns: [number], pass_ns, calls,
+//               first_ns, last_ns, warmup_calls, warmup_spent_ns, evict_spent_ns,
+//               timer_overhead_ns, threads_before, threads_after, children, cpu_ns, cycles,
+//               instructions, cache_misses (-1 = not known), changed: [text], cache_state}
 //   residency  {set} -> {cached_line_ns, evicted_line_ns, memory_line_ns, resident_share, evict_ns}
 //
 // Tensor = {name, role, dtype, shape, strides, elements, span_elements, bytes, align, fill_limit,

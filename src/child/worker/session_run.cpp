@@ -142,6 +142,9 @@ Session::Answer Session::sample(const Json& body) {
   const bool cold = base::get_or<std::string>(body, "cache", "cold") == "cold";
   job.cache = cold ? AKO_MEASURE_COLD : AKO_MEASURE_WARM;
   job.timing = timing_from(base::get_or<std::string>(body, "timing", "automatic"));
+  job.eviction = base::get_or<std::string>(body, "eviction", "every_call") == "once"
+                     ? AKO_MEASURE_ONCE
+                     : AKO_MEASURE_EVERY_CALL;
   job.sets = static_cast<std::uint32_t>(prepared.sets.size());
   job.call = m_library->call;
   job.tensors = prepared.sets.data();
