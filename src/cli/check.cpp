@@ -26,13 +26,19 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
       reply.text +=
           fmt::format("{:<6} {:<24} {}\n", step.passed ? "ok" : "FAILED", step.name, step.detail);
   }
+  if (result.unsettled)
+    reply.text += fmt::format("not settled: {}\nnext: a quieter machine, then: ako check\n",
+                              result.unsettled->reason);
+  const char* sentence = result.unsettled ? "nothing is recorded"
+                         : failed == 0    ? "the contract can judge"
+                                          : "the contract cannot judge";
   reply.text +=
-      fmt::format("{}: {} of {} steps hold ({:.1f} s)\n",
-                  failed == 0 ? "the contract can judge" : "the contract cannot judge",
+      fmt::format("{}: {} of {} steps hold ({:.1f} s)\n", sentence,
                   result.test.steps.size() - failed, result.test.steps.size(), result.test.seconds);
-  if (failed == 0 && depth == loop::CheckDepth::whole) reply.text += "next: ako baseline\n";
+  if (failed == 0 && !result.unsettled && depth == loop::CheckDepth::whole)
+    reply.text += "next: ako baseline\n";
   reply.data = {{"contract", model::to_json(session.contract())},
-                {"passed", failed == 0},
+                {"passed", failed == 0 && !result.unsettled},
                 {"steps", std::move(steps)},
                 {"recipes", result.test.recipes},
                 {"seconds", result.test.seconds}};

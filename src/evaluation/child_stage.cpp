@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <sched.h>
+#include <thread>
 #include <unistd.h>
 
 namespace ako::evaluation {
@@ -186,6 +188,9 @@ public:
     return m_keeper.machine_state(m_options.cores);
   }
   std::int64_t cache_bytes() const override { return m_keeper.cache_bytes(); }
+  void settle(std::int64_t ns) override {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
+  }
 
 private:
   Party& party(Side side) { return m_parties[static_cast<std::size_t>(side)]; }

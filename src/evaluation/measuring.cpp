@@ -160,7 +160,12 @@ private:
         m_out.samples.rows.push_back(row);
       }
       if (disturbed) m_out.disturbed_reason = judged.reason;
-      if (judged.action == stats::BlockAction::repeat) continue;
+      if (judged.action == stats::BlockAction::repeat) {
+        // What disturbed it may be over in a moment: 0.1, 0.4, 1.6 s.
+        const int doublings = 2 * (static_cast<int>(attempts.size()) - 1);
+        m_stage.settle(std::int64_t{100'000'000} << std::min(doublings, 4));
+        continue;
+      }
       ran.pair.condition = disturbed ? stats::Condition::disturbed : stats::Condition::quiet;
       ran.pair.old_clock = ran.pair.new_clock = seen.watch.clock_ratio;
       if (judged.action == stats::BlockAction::invalid_measurement)

@@ -61,6 +61,8 @@ public:
 
   virtual base::Expected<client::MachineState> machine() = 0;
   virtual std::int64_t cache_bytes() const = 0; ///< last-level cache
+  /// Waits, nothing running, before a disturbed block is run again.
+  virtual void settle(std::int64_t /*ns*/) {}
 };
 
 using StageFactory = std::function<base::Expected<std::unique_ptr<Stage>>()>;

@@ -29,6 +29,8 @@ public:
     AKO_TRY_STATUS(probes_and_mutants());
     if (m_failed == 0) AKO_TRY_STATUS(against_itself());
     if (m_failed == 0) AKO_TRY_STATUS(slow_down());
+    // Says nothing about the contract: neither proven nor refuted, so nothing goes on record.
+    if (m_out.unsettled) return finish(started);
     AKO_TRY_STATUS(canary());
     m_out.test.passed = m_failed == 0;
     m_out.test.seconds = static_cast<double>(base::monotonic_ns() - started) / 1e9;
@@ -49,6 +51,7 @@ private:
     m_out.test.passed = m_failed == 0;
     m_out.test.seconds = static_cast<double>(base::monotonic_ns() - started) / 1e9;
     if (m_failed != 0) m_out.outcome = model::OutcomeKind::task_error;
+    if (m_out.unsettled) m_out.outcome = m_out.unsettled->kind;
     return std::move(m_out);
   }
 
@@ -105,6 +108,14 @@ private:
     return {};
   }
 
+  /// Ended by the machine or by the user, not by what was measured.
+  bool unsettled(const evaluation::Report& report) {
+    const auto& outcome = report.verdict.outcome;
+    const bool machine = outcome.fault == model::Fault::machine;
+    if (machine || outcome.kind == model::OutcomeKind::interrupted) m_out.unsettled = outcome;
+    return m_out.unsettled.has_value();
+  }
+
   /// Right, and a draw. `undecided` is no claim either; what must not come is a winner or a loser.
   base::Status against_itself() {
     auto setup = set_up_sides(m_sides, Scope::whole, m_session.shapes());
@@ -114,6 +125,7 @@ private:
       if (auto recipe = inputs::recipe_from(name); recipe && *recipe != inputs::Recipe::plain)
         setup.request.recipes.push_back(*recipe);
     AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
+    if (unsettled(report)) return {};
     const auto kind = report.verdict.outcome.kind;
     const bool draw =
         kind == model::OutcomeKind::equivalent || kind == model::OutcomeKind::undecided;
@@ -131,6 +143,7 @@ private:
     auto setup = set_up_sides(sides, Scope::contract_shapes, m_session.shapes());
     setup.request.second_opinion = false;
     AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
+    if (unsettled(report)) return {};
     const bool seen = report.verdict.outcome.kind == model::OutcomeKind::regressed;
     step("slow_down", seen,
          fmt::format("the same code taking a quarter longer: {}: {}",

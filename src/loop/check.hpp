@@ -11,6 +11,8 @@ enum class CheckDepth { build_only, whole };
 struct CheckResult {
   ledger::SelfTest test;                     ///< as recorded; build_only is not recorded
   std::optional<model::OutcomeKind> outcome; ///< task_error when it failed
+  /// How the machine (or the user) ended it before it was settled; then nothing is recorded.
+  std::optional<model::Outcome> unsettled;
 };
 
 /// Builds every side; judges each baseline; puts probes and mutants to the comparison; the baseline

@@ -7,7 +7,7 @@ namespace ako::loop {
 
 base::Expected<Session> Session::open(const base::fs::path& dir, Need need) {
   AKO_TRY(workspace::Workdir workdir, workspace::Workdir::find(dir));
-  Session out(std::move(workdir));
+  Session out(std::move(workdir), need);
   if (need == Need::record) return out;
   AKO_TRY(out.m_contract, model::load_contract(out.m_workdir.task()));
   AKO_TRY(out.m_shapes, model::resolve_all(out.m_contract));
@@ -17,6 +17,10 @@ base::Expected<Session> Session::open(const base::fs::path& dir, Need need) {
 base::Expected<ledger::Reader> Session::reader() const {
   AKO_TRY(base::fs::path path, m_workdir.ledger());
   std::error_code ignored;
+  if (!base::fs::exists(path, ignored) && m_need == Need::record) {
+    const base::fs::path shipped = m_workdir.task() / "record" / "ledger.sqlite";
+    if (base::fs::exists(shipped, ignored)) return ledger::Reader::open(shipped);
+  }
   if (!base::fs::exists(path, ignored))
     return base::fail(base::ErrorKind::refused, "nothing is on record for this task yet",
                       {.where = m_workdir.task().string(),

@@ -30,7 +30,8 @@ public:
   const model::Contract& contract() const { return m_contract; }
   std::vector<model::ResolvedShape> shapes() const { return m_shapes; }
 
-  /// For reading: kind refused when nothing is on record yet.
+  /// For reading: kind refused when nothing is on record yet. Where the record alone is needed and
+  /// the task has none of its own, the one that came with a finished task: record/ledger.sqlite.
   base::Expected<ledger::Reader> reader() const;
   /// For appending; made when missing.
   base::Expected<ledger::Writer> writer() const;
@@ -45,8 +46,9 @@ public:
   base::Status note_surroundings(ledger::Writer& writer, const std::string& compiler) const;
 
 private:
-  explicit Session(workspace::Workdir workdir) : m_workdir(std::move(workdir)) {}
+  Session(workspace::Workdir workdir, Need need) : m_workdir(std::move(workdir)), m_need(need) {}
   workspace::Workdir m_workdir;
+  Need m_need;
   model::Contract m_contract;
   std::vector<model::ResolvedShape> m_shapes;
 };
