@@ -55,6 +55,7 @@ struct BuildRequest {
   std::string baseline; ///< its name, for Role::baseline
   model::Sources sources;
   base::fs::path task_dir;
+  std::string device_architecture; ///< "sm_90": of the device it is to run on; empty = not known
 };
 
 /// A build that was carried out: an artifact, or why there is none.

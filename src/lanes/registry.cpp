@@ -1,6 +1,7 @@
 #include "lanes/registry.hpp"
 
 #include "lanes/cpu/driver.hpp"
+#include "lanes/cuda/driver.hpp"
 
 #include <unistd.h>
 
@@ -32,7 +33,8 @@ Surroundings Surroundings::of_this_process(model::CommandRunner runner, base::fs
 
 const std::vector<const LaneDriver*>& all_lanes() {
   static const cpu::Driver s_cpu;
-  static const std::vector<const LaneDriver*> s_all = {&s_cpu};
+  static const cuda::Driver s_cuda;
+  static const std::vector<const LaneDriver*> s_all = {&s_cpu, &s_cuda};
   return s_all;
 }
 

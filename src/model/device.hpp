@@ -2,6 +2,7 @@
 // CUDA_VISIBLE_DEVICES and with every reboot.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace ako::model {
@@ -11,5 +12,20 @@ struct DeviceId {
 
   bool operator==(const DeviceId&) const = default;
 };
+
+/// What ako_call returns when the CUDA runtime reports an error: this less the cudaError_t.
+inline constexpr int k_launch_status = -80000;
+
+/// An error of the CUDA runtime in words: name, usual cause, remedy.
+struct LaunchTrouble {
+  int error = 0;    ///< the cudaError_t
+  std::string name; ///< "cudaErrorNoKernelImageForDevice"; "cudaError_t 123" where it is not known
+  std::string cause, next;
+  bool machine = false; ///< the machine's fault rather than the candidate's
+  bool sticky = false;  ///< the context is lost: nothing more can run in that process
+};
+
+/// Nothing for a status that does not come from the runtime.
+std::optional<LaunchTrouble> launch_trouble(int status);
 
 } // namespace ako::model

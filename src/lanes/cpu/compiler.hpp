@@ -15,7 +15,4 @@ base::Expected<Tool> find_compiler(const std::string& wanted, const Surroundings
 Probe probe_compiler(const std::string& wanted, const Surroundings& around,
                      const base::fs::path& scratch);
 
-/// Environment for compilers: LC_ALL=C, own TMPDIR, without what would change the answer.
-std::vector<std::string> compiler_environment(const Surroundings& around);
-
 } // namespace ako::lanes::cpu

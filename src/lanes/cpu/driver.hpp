@@ -1,7 +1,7 @@
 // The cpu lane: C++ on the host, built into a shared library by the user's compiler.
 #pragma once
 
-#include "lanes/lane.hpp"
+#include "lanes/native/unit.hpp"
 
 namespace ako::lanes::cpu {
 
@@ -21,17 +21,9 @@ public:
   base::Expected<model::SourceText> microbench(const model::Contract& contract) const override;
 };
 
-/// Entry, further sources and flags of the request's role.
-struct Unit {
-  model::EntryRef entry;
-  std::vector<std::string> sources, flags;
-  std::string prepare, plan;
-};
-base::Expected<Unit> unit_of(const BuildRequest& request);
-
 /// The complete compiler flags of a unit: the language, the contract's, and what the lane adds.
 /// Without any optimisation flags of the contract's: -O3 -march=native (-O2 for a reference, whose
 /// answer must not depend on the machine). Kind invalid for flags that would change what is built.
-base::Expected<std::vector<std::string>> flags_of(const Unit& unit, Role role);
+base::Expected<std::vector<std::string>> flags_of(const native::Unit& unit, Role role);
 
 } // namespace ako::lanes::cpu

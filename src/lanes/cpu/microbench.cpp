@@ -1,7 +1,7 @@
 // bench/bench_<kernel>.cpp: the contract's shapes as a table, and a program that times them.
 #include "lanes/cpu/driver.hpp"
 #include "lanes/cpu/microbench_text.hpp"
-#include "lanes/cpu/shim.hpp"
+#include "lanes/native/shim.hpp"
 #include "model/resolved.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 
 namespace ako::lanes::cpu {
 
+using namespace native;
 using base::Expected;
 
 namespace {
@@ -117,7 +118,7 @@ Expected<model::SourceText> Driver::microbench(const model::Contract& contract) 
   request.contract = &contract;
   AKO_TRY(const Unit unit, unit_of(request));
   AKO_TRY(const auto flags, flags_of(unit, Role::candidate));
-  AKO_TRY(const auto arguments, arguments_of(contract, Role::candidate));
+  AKO_TRY(const auto arguments, arguments_of(contract, model::Lane::cpu, Role::candidate));
   AKO_TRY(const auto shapes, model::resolve_all(contract));
   if (shapes.empty())
     return base::fail(base::ErrorKind::invalid, "a contract without shapes has no microbench",

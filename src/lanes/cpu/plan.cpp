@@ -1,7 +1,9 @@
 // From a request to a build plan: files, commands, key.
 #include "lanes/cpu/compiler.hpp"
 #include "lanes/cpu/driver.hpp"
-#include "lanes/cpu/shim.hpp"
+#include "lanes/native/read.hpp"
+#include "lanes/native/shim.hpp"
+#include "lanes/native/tools.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,6 +15,7 @@ namespace ako::lanes::cpu {
 using base::ErrorKind;
 using base::Expected;
 using base::fail;
+using namespace native;
 
 namespace {
 
@@ -40,11 +43,6 @@ bool is_refused(const std::string& flag) {
       std::any_of(k_whole.begin(), k_whole.end(), [&](const char* known) { return flag == known; });
   return whole || std::any_of(k_prefix.begin(), k_prefix.end(),
                               [&](const char* known) { return flag.starts_with(known); });
-}
-
-bool any_starts(const std::vector<std::string>& flags, std::string_view prefix) {
-  return std::any_of(flags.begin(), flags.end(),
-                     [&](const std::string& flag) { return flag.starts_with(prefix); });
 }
 
 /// What -march=native means here, so that a cache on a shared home folder serves several machines.
@@ -119,38 +117,7 @@ void add_steps(model::BuildPlan& plan, const Tool& tool, const std::vector<std::
   plan.steps.push_back(std::move(link));
 }
 
-base::Status check_sources(const BuildRequest& request, const Unit& unit) {
-  std::vector<std::string> needed = unit.sources;
-  needed.push_back(unit.entry.file);
-  for (const auto& path : needed)
-    if (request.sources.find(path) == nullptr)
-      return fail(ErrorKind::invalid, "a declared source is not there",
-                  {.where = label_of(request.role, request.baseline),
-                   .found = path,
-                   .allowed = {},
-                   .next = "write the file, or correct its name in task.toml"});
-  return {};
-}
-
 } // namespace
-
-Expected<Unit> unit_of(const BuildRequest& request) {
-  AKO_CHECK(request.contract != nullptr, "a build request without a contract");
-  const auto& contract = *request.contract;
-  if (request.role == Role::reference)
-    return Unit{contract.reference.entry, {}, contract.reference.flags, {}, {}};
-  if (request.role == Role::baseline) {
-    for (const auto& baseline : contract.baselines)
-      if (baseline.name == request.baseline)
-        return Unit{baseline.entry, baseline.sources,
-                    baseline.flags.empty() ? contract.kernel.flags : baseline.flags,
-                    contract.kernel.prepare, contract.kernel.plan};
-    return fail(ErrorKind::invalid, "the contract has no such baseline",
-                {.where = "[[baseline]]", .found = request.baseline, .allowed = {}, .next = {}});
-  }
-  return Unit{contract.kernel.entry, contract.kernel.sources, contract.kernel.flags,
-              contract.kernel.prepare, contract.kernel.plan};
-}
 
 Expected<std::vector<std::string>> flags_of(const Unit& unit, Role role) {
   std::vector<std::string> flags = {"-fPIC", "-fvisibility=hidden", "-fdiagnostics-color=never"};
@@ -176,8 +143,7 @@ Expected<model::BuildPlan> Driver::plan(const BuildRequest& request, const Tool&
   AKO_TRY_STATUS(check_sources(request, unit));
   AKO_TRY(auto flags, flags_of(unit, request.role));
   for (const auto& dir : request.contract->kernel.include_dirs) flags.push_back("-I" + dir);
-  AKO_TRY(std::string shim,
-          shim_text(*request.contract, request.role, unit.entry, unit.prepare, unit.plan));
+  AKO_TRY(std::string shim, shim_text(*request.contract, model::Lane::cpu, request.role, unit));
   model::BuildPlan plan;
   plan.label = label_of(request.role, request.baseline);
   plan.snapshot = request.sources.snapshot.hash;
@@ -196,6 +162,17 @@ Expected<model::BuildPlan> Driver::plan(const BuildRequest& request, const Tool&
                       any_starts(flags, "-mcpu=native");
   plan.key = key_of(plan, native, around);
   return plan;
+}
+
+BuildResult Driver::read(const BuildRequest& request, const model::BuildPlan& plan,
+                         const model::BuildRun& run) const {
+  return read_run(request, plan, run,
+                  {model::Lane::cpu, "install it, or name another in kernel.compiler or CXX", {}});
+}
+
+model::LaunchSpec Driver::launch_spec(const BuildRequest& request,
+                                      const model::Artifact& artifact) const {
+  return launch_spec_of(request, artifact, model::Lane::cpu);
 }
 
 Expected<Tool> Driver::find_tool(const model::Contract& contract,

@@ -51,7 +51,7 @@ void BuildBench::write(const std::string& path, const std::string& text) const {
 }
 
 lanes::BuildResult BuildBench::build(const std::string& text) {
-  write("solution/k.cpp", text);
+  write(contract.kernel.entry.file, text);
   return build();
 }
 
@@ -61,6 +61,7 @@ lanes::BuildResult BuildBench::build() {
     request.contract = &contract;
     request.role = role;
     request.task_dir = task();
+    request.device_architecture = device_architecture;
     const std::string folder = role == lanes::Role::reference ? "input" : "solution";
     AKO_TRY(const auto names, base::list_files(task() / folder));
     for (const auto& name : names) {
@@ -68,7 +69,7 @@ lanes::BuildResult BuildBench::build() {
       request.sources.texts.push_back({folder + "/" + name.generic_string(), text, false});
       request.sources.snapshot.hash += base::sha256(text);
     }
-    AKO_TRY(const auto* driver, lanes::find_lane(model::Lane::cpu));
+    AKO_TRY(const auto* driver, lanes::find_lane(lane));
     AKO_TRY(const auto tool, driver->find_tool(contract, around));
     AKO_TRY(const auto plan, driver->plan(request, tool, around));
     executors::BuildOptions options;

@@ -26,12 +26,14 @@ public:
 
   model::Contract contract = small_contract();
   lanes::Role role = lanes::Role::candidate;
+  model::Lane lane = model::Lane::cpu; ///< that builds it
+  std::string device_architecture;
   lanes::Surroundings around;
 
   /// Snapshot of solution/ and input/, plan, build, read. An Error of any step counts as the
   /// result's.
   lanes::BuildResult build();
-  /// build() of this text as solution/k.cpp.
+  /// build() of this text as the contract's entry.
   lanes::BuildResult build(const std::string& text);
 
 private:

@@ -1,33 +1,21 @@
 // From what came of a plan to an artifact, or to the one message that says why there is none.
+#include "lanes/native/read.hpp"
+
 #include "base/cpp_scan.hpp"
-#include "lanes/cpu/driver.hpp"
-#include "lanes/cpu/messages.hpp"
+#include "lanes/native/messages.hpp"
+#include "lanes/native/unit.hpp"
 
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace ako::lanes::cpu {
+namespace ako::lanes::native {
 
 using base::Error;
 using base::ErrorKind;
 using model::OutcomeKind;
 
 namespace {
-
-/// A broken candidate is the candidate's fault; a broken reference or baseline the task's.
-OutcomeKind kind_for(Role role) {
-  const bool of_candidate = role == Role::candidate || role == Role::incumbent;
-  return of_candidate ? OutcomeKind::build_failed : OutcomeKind::task_error;
-}
-
-void set_failure(BuildResult& result, OutcomeKind kind, Error error) {
-  result.outcome.kind = kind;
-  result.outcome.fault = model::default_fault(kind);
-  result.outcome.reason = error.message;
-  if (!error.found.empty()) result.outcome.reason += ": " + error.found.substr(0, 400);
-  result.error = std::move(error);
-}
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
@@ -96,13 +84,13 @@ Error compiler_error(const BuildRequest& request, const model::StepRun& step,
       error.where = fmt::format("{}:{}:{}", first.file, first.line, first.column);
     error.found = first.text;
     if (!first.source_line.empty()) error.found += fmt::format(" | {}", first.source_line);
-  } else if (auto linker = first_linker_error(step.result.err)) {
+  } else if (auto linker = first_linker_error(said_by(step))) {
     error.message = fmt::format("the {} does not link", label);
     error.found = *linker;
     error.next = "define it, add its file to kernel.sources, or its library to kernel.flags";
     return error;
   } else {
-    error.found = fmt::format("{}: {}", step.result.ending.text(), step.result.err.substr(0, 400));
+    error.found = fmt::format("{}: {}", step.result.ending.text(), said_by(step).substr(0, 400));
   }
   error.next = "correct the source";
   if (!result.log_path.empty())
@@ -111,7 +99,7 @@ Error compiler_error(const BuildRequest& request, const model::StepRun& step,
 }
 
 void read_failed_step(const BuildRequest& request, const model::BuildPlan& plan,
-                      const model::StepRun& step, BuildResult& result) {
+                      const model::StepRun& step, const Words& lane, BuildResult& result) {
   const std::string label = label_of(request.role, request.baseline);
   if (step.result.timed_out)
     return set_failure(
@@ -122,27 +110,56 @@ void read_failed_step(const BuildRequest& request, const model::BuildPlan& plan,
          "it was ended with all it had started",
          {},
          "make the source simpler, or raise limits.build_seconds"});
-  if (auto fault = machine_fault(step.result.err))
+  const std::string said = said_by(step);
+  if (auto fault = machine_fault(said))
     return set_failure(result, OutcomeKind::environment, std::move(*fault));
+  if (lane.explain)
+    if (auto error = lane.explain(said)) {
+      const bool machine = error->kind == ErrorKind::environment;
+      return set_failure(result, machine ? OutcomeKind::environment : kind_for(request.role),
+                         std::move(*error));
+    }
   const auto unit = unit_of(request);
   AKO_CHECK(unit.has_value(), "a plan without a unit");
-  if (contains(step.result.err, "No such file") || contains(step.result.err, "file not found"))
+  if (contains(said, "No such file") || contains(said, "file not found") ||
+      contains(said, "cannot open source file"))
     if (auto found = include_outside(plan))
       return set_failure(result, kind_for(request.role), outside_error(label, *found));
-  if (auto error = explain_shim_error(step.result.err, *request.contract, request.role, unit->entry,
+  if (auto error = explain_shim_error(said, lane.lane, *request.contract, request.role, unit->entry,
                                       request.sources))
     return set_failure(result, kind_for(request.role), std::move(*error));
   set_failure(result, kind_for(request.role), compiler_error(request, step, result));
 }
 
+const model::StepRun* failed_step(const model::BuildRun& run) {
+  for (const auto& step : run.steps)
+    if (!step.result.ok()) return &step;
+  return nullptr;
+}
+
 } // namespace
 
-BuildResult Driver::read(const BuildRequest& request, const model::BuildPlan& plan,
-                         const model::BuildRun& run) const {
+OutcomeKind kind_for(Role role) {
+  const bool of_candidate = role == Role::candidate || role == Role::incumbent;
+  return of_candidate ? OutcomeKind::build_failed : OutcomeKind::task_error;
+}
+
+void set_failure(BuildResult& result, OutcomeKind kind, Error error) {
+  result.outcome.kind = kind;
+  result.outcome.fault = model::default_fault(kind);
+  result.outcome.reason = error.message;
+  if (!error.found.empty()) result.outcome.reason += ": " + error.found.substr(0, 400);
+  result.error = std::move(error);
+}
+
+std::string said_by(const model::StepRun& step) { return step.result.err + step.result.out; }
+
+BuildResult read_run(const BuildRequest& request, const model::BuildPlan& plan,
+                     const model::BuildRun& run, const Words& lane) {
   BuildResult result;
   result.log_path = run.log_path;
   std::string said;
-  for (const auto& step : run.steps) said += step.result.err;
+  for (const auto& step : run.steps) said += said_by(step);
   result.messages = parse_messages(said, request.sources);
 
   if (!run.missing_tools.empty()) {
@@ -152,11 +169,11 @@ BuildResult Driver::read(const BuildRequest& request, const model::BuildPlan& pl
                  plan.steps[0].argv[0],
                  run.missing_tools[0],
                  {},
-                 "install it, or name another in kernel.compiler or CXX"});
+                 lane.remedy});
     return result;
   }
-  if (!run.steps.empty() && !run.steps.back().result.ok()) {
-    read_failed_step(request, plan, run.steps.back(), result);
+  if (const auto* failed = failed_step(run)) {
+    read_failed_step(request, plan, *failed, lane, result);
     return result;
   }
   if (!run.outside.empty()) {
@@ -168,7 +185,7 @@ BuildResult Driver::read(const BuildRequest& request, const model::BuildPlan& pl
     set_failure(result, OutcomeKind::environment,
                 {ErrorKind::environment, "the compiler ended well but wrote no library",
                  plan.steps.back().argv[0], plan.tool_identity, "a compiler that compiles",
-                 "run `ako doctor`, and name a working compiler in kernel.compiler or CXX"});
+                 "run `ako doctor`; " + lane.remedy});
     return result;
   }
   model::Artifact artifact;
@@ -187,10 +204,10 @@ BuildResult Driver::read(const BuildRequest& request, const model::BuildPlan& pl
   return result;
 }
 
-model::LaunchSpec Driver::launch_spec(const BuildRequest& request,
-                                      const model::Artifact& artifact) const {
+model::LaunchSpec launch_spec_of(const BuildRequest& request, const model::Artifact& artifact,
+                                 model::Lane lane) {
   model::LaunchSpec spec;
-  spec.lane = model::Lane::cpu;
+  spec.lane = lane;
   spec.label = label_of(request.role, request.baseline);
   spec.library_path = artifact.library_path;
   spec.library_hash = artifact.library_hash;
@@ -200,4 +217,4 @@ model::LaunchSpec Driver::launch_spec(const BuildRequest& request,
   return spec;
 }
 
-} // namespace ako::lanes::cpu
+} // namespace ako::lanes::native

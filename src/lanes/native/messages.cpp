@@ -1,4 +1,4 @@
-#include "lanes/cpu/messages.hpp"
+#include "lanes/native/messages.hpp"
 
 #include "base/cpp_scan.hpp"
 
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace ako::lanes::cpu {
+namespace ako::lanes::native {
 
 using model::CompilerMessage;
 
@@ -61,12 +61,80 @@ std::optional<Line> read_line(std::string_view row) {
   return std::nullopt;
 }
 
+/// nvcc's front end: file "(" line "): " severity [" #" number "-D"] ": " rest
+std::optional<Line> read_edg_line(std::string_view row) {
+  const std::size_t close = row.find("): ");
+  if (close == std::string_view::npos) return std::nullopt;
+  const std::size_t open = row.rfind('(', close);
+  if (open == std::string_view::npos || open == 0) return std::nullopt;
+  Line line;
+  line.place.line = to_int(row.substr(open + 1, close - open - 1));
+  if (line.place.line < 0) return std::nullopt;
+  line.place.file = row.substr(0, open);
+  std::string_view rest = row.substr(close + 3);
+  for (const std::string_view severity : {"catastrophic error", "error", "warning"}) {
+    if (!rest.starts_with(severity)) continue;
+    const std::size_t colon = rest.find(": ", severity.size());
+    if (colon == std::string_view::npos) return std::nullopt;
+    line.severity = severity == "warning" ? "warning" : "error";
+    line.text = rest.substr(colon + 2);
+    return line;
+  }
+  return std::nullopt;
+}
+
+/// "instantiation of ... at line N [of FILE]" below a message of nvcc's front end; without a file
+/// it is the message's own.
+std::optional<Line> read_edg_context(std::string_view row, const std::vector<Line>& before) {
+  const std::size_t at = row.rfind(" at line ");
+  if (at == std::string_view::npos || !row.starts_with("  ") || before.empty()) return std::nullopt;
+  std::string_view rest = row.substr(at + 9);
+  const std::size_t of = rest.find(" of ");
+  Line line;
+  line.place.line = to_int(rest.substr(0, of));
+  if (line.place.line < 0) return std::nullopt;
+  if (of != std::string_view::npos) line.place.file = rest.substr(of + 4);
+  else
+    for (std::size_t i = before.size(); i-- > 0 && line.place.file.empty();)
+      if (before[i].severity != "note") line.place.file = before[i].place.file;
+  std::erase(line.place.file, '"');
+  line.severity = "note";
+  line.text = "requested here";
+  return line;
+}
+
+/// "ptxas [FILE, line N;] error   : rest", the same of nvlink and nvcc: no place in a source.
+std::optional<Line> read_tool_line(std::string_view row) {
+  const bool tool =
+      row.starts_with("ptxas ") || row.starts_with("nvlink ") || row.starts_with("nvcc ");
+  const std::size_t colon = row.find(" : ");
+  if (!tool || colon == std::string_view::npos) return std::nullopt;
+  const std::string_view head = row.substr(0, colon), rest = row.substr(colon + 3);
+  Line line;
+  line.text = rest;
+  const auto says = [&](std::string_view word) {
+    return head.find(word) != std::string_view::npos;
+  };
+  if (rest.starts_with("Ptx assembly aborted")) return std::nullopt;
+  if (says("error") || says("fatal")) line.severity = "error";
+  else if (says("warning")) line.severity = "warning";
+  else if (rest.find("Potential Performance Loss") != std::string_view::npos)
+    line.severity = "warning";
+  else return std::nullopt;
+  return line;
+}
+
 std::vector<Line> read_lines(std::string_view text) {
   std::vector<Line> lines;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    if (auto line = read_line(text.substr(at, end - at))) lines.push_back(std::move(*line));
+    const std::string_view row = text.substr(at, end - at);
     at = end + 1;
+    auto line = read_tool_line(row);
+    if (!line) line = read_edg_line(row);
+    if (!line) line = read_edg_context(row, lines);
+    if (!line) line = read_line(row);
+    if (line) lines.push_back(std::move(*line));
   }
   return lines;
 }
@@ -124,13 +192,28 @@ std::string template_argument(std::string_view text, std::size_t open, int wante
   return {};
 }
 
-/// Arguments of the first ako_shim_::<name><...> in the text.
+/// Arguments of the first ako_shim_::<name><...> in the text. nvcc's front end shows the
+/// parameters' names there and the arguments behind: name_<A, B> [with A=1, B=float *].
 std::vector<std::string> shim_arguments(std::string_view text, std::string_view name, int count) {
   const std::string key = fmt::format("ako_shim_::{}<", name);
   const std::size_t at = text.find(key);
   if (at == std::string_view::npos) return {};
+  const std::size_t end = std::min(text.find('\n', at), text.size());
+  constexpr std::string_view k_with = "> [with ";
+  const std::size_t with = text.substr(0, end).find(k_with, at);
   std::vector<std::string> list;
-  for (int i = 0; i < count; ++i) list.push_back(template_argument(text, at + key.size(), i));
+  if (with == std::string_view::npos ||
+      text.substr(with, end - with).find(" = ") != std::string_view::npos) {
+    for (int i = 0; i < count; ++i) list.push_back(template_argument(text, at + key.size(), i));
+    return list;
+  }
+  std::string given(text.substr(with + k_with.size(), end - with - k_with.size()));
+  given = given.substr(0, given.rfind(']')) + ">";
+  for (int i = 0; i < count; ++i) {
+    const std::string pair = template_argument(given, 0, i);
+    const std::size_t equals = pair.find('=');
+    list.push_back(equals == std::string::npos ? pair : pair.substr(equals + 1));
+  }
   return list;
 }
 
@@ -247,7 +330,7 @@ std::vector<CompilerMessage> parse_messages(std::string_view text, const model::
   return errors;
 }
 
-std::optional<base::Error> explain_shim_error(std::string_view text,
+std::optional<base::Error> explain_shim_error(std::string_view text, model::Lane lane,
                                               const model::Contract& contract, Role role,
                                               const model::EntryRef& entry,
                                               const model::Sources& sources) {
@@ -258,7 +341,7 @@ std::optional<base::Error> explain_shim_error(std::string_view text,
   // A fault in the candidate's own text comes first and is told in the compiler's words.
   const bool in_shim = first->place.file.starts_with("ako-shim-");
   if (!in_shim) return std::nullopt;
-  auto arguments = arguments_of(contract, role);
+  auto arguments = arguments_of(contract, lane, role);
   if (!arguments) return arguments.error();
   if (first->place.file == k_entry_region) return explain_entry(entry, sources, first->text);
   if (text.find("AKO_FUNCTION") != std::string_view::npos)
@@ -271,14 +354,19 @@ std::optional<base::Error> explain_shim_error(std::string_view text,
                                   parts.empty() ? "other" : parts[0], arguments->size()),
                       signatures(named(entry.symbol, entry.file, sources, true)),
                       given_list(*arguments),
-                      "change the function, or list its arguments in kernel.args");
+                      lane == model::Lane::cpu
+                          ? "change the function, or list its arguments in kernel.args"
+                          : "change the function (the stream is its last argument), or list its "
+                            "arguments in kernel.args");
   }
   if (text.find("AKO_ARGUMENT") != std::string_view::npos)
     if (auto error = explain_argument(text, *arguments, entry)) return error;
   if (text.find("AKO_RESULT") != std::string_view::npos) {
     const auto parts = shim_arguments(text, "result_", 1);
     return make_error(entry, fmt::format("'{}' returns the wrong type", entry.symbol),
-                      parts.empty() ? "" : parts[0], "void, or int with 0 for success",
+                      parts.empty() ? "" : parts[0],
+                      lane == model::Lane::cpu ? "void, or int with 0 for success"
+                                               : "void, cudaError_t, or int with 0 for success",
                       "change what the function returns");
   }
   return std::nullopt;
@@ -299,4 +387,4 @@ std::optional<std::string> first_linker_error(std::string_view text) {
   return std::nullopt;
 }
 
-} // namespace ako::lanes::cpu
+} // namespace ako::lanes::native

@@ -1,12 +1,13 @@
-#include "lanes/cpu/shim.hpp"
+#include "lanes/native/shim.hpp"
 
-#include "lanes/cpu/shim_text.hpp"
+#include "lanes/native/shim_text.hpp"
+#include "model/device.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace ako::lanes::cpu {
+namespace ako::lanes::native {
 
 using base::ErrorKind;
 using base::Expected;
@@ -41,6 +42,43 @@ std::vector<std::string> element_types(Dtype dtype) {
   return {"std::uint8_t"};
 }
 
+/// The toolkit's own types come first on the cuda lane.
+std::vector<std::string> element_types(Dtype dtype, model::Lane lane) {
+  auto types = element_types(dtype);
+  if (lane == model::Lane::cpu) return types;
+  std::erase_if(types, [](const std::string& type) { return type.starts_with("ako_shim_::"); });
+  const auto first = [&](const char* name) { types.insert(types.begin(), name); };
+  switch (dtype) {
+  case Dtype::float16: first("__half"); break;
+  case Dtype::bfloat16: first("__nv_bfloat16"); break;
+  case Dtype::float8_e4m3fn: first("__nv_fp8_e4m3"); break;
+  case Dtype::float8_e5m2: first("__nv_fp8_e5m2"); break;
+  case Dtype::float8_e8m0fnu: first("__nv_fp8_e8m0"); break;
+  case Dtype::float4_e2m1fn: first("__nv_fp4x2_e2m1"); break;
+  default: break;
+  }
+  return types;
+}
+
+/// Which of the toolkit's headers declare those types.
+std::string cuda_headers(const model::Contract& contract) {
+  bool half = false, brain = false, fp8 = false, fp4 = false;
+  for (const auto& tensor : contract.tensors)
+    for (const Dtype dtype : model::dtypes_of(contract, tensor)) {
+      half |= dtype == Dtype::float16;
+      brain |= dtype == Dtype::bfloat16;
+      fp8 |= dtype == Dtype::float8_e4m3fn || dtype == Dtype::float8_e5m2 ||
+             dtype == Dtype::float8_e8m0fnu;
+      fp4 |= dtype == Dtype::float4_e2m1fn;
+    }
+  std::string text;
+  if (half) text += "#include <cuda_fp16.h>\n";
+  if (brain) text += "#include <cuda_bf16.h>\n";
+  if (fp8) text += "#include <cuda_fp8.h>\n";
+  if (fp4) text += "#include <cuda_fp4.h>\n";
+  return text;
+}
+
 /// The dtypes as which the tensor is handed over: a reference's compared floating outputs come in
 /// its precision.
 std::vector<Dtype> handed_dtypes(const model::Contract& contract, const model::Tensor& tensor,
@@ -57,11 +95,11 @@ std::vector<Dtype> handed_dtypes(const model::Contract& contract, const model::T
   return dtypes;
 }
 
-std::vector<std::string> tensor_types(const model::Contract& contract, const model::Tensor& tensor,
-                                      Role role) {
+std::vector<std::string> tensor_types(const model::Contract& contract, model::Lane lane,
+                                      const model::Tensor& tensor, Role role) {
   std::vector<std::string> types;
   for (const Dtype dtype : handed_dtypes(contract, tensor, role))
-    for (auto& type : element_types(dtype))
+    for (auto& type : element_types(dtype, lane))
       if (std::find(types.begin(), types.end(), type) == types.end())
         types.push_back(std::move(type));
   return types;
@@ -73,7 +111,7 @@ std::string display_type(std::string type) {
   return type.starts_with("std::") ? type.substr(5) : type;
 }
 
-Argument tensor_argument(const model::Contract& contract, int index, Role role) {
+Argument tensor_argument(const model::Contract& contract, model::Lane lane, int index, Role role) {
   const auto& tensor = contract.tensors[static_cast<std::size_t>(index)];
   std::vector<std::string> names;
   for (const Dtype dtype : handed_dtypes(contract, tensor, role))
@@ -82,7 +120,7 @@ Argument tensor_argument(const model::Contract& contract, int index, Role role) 
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const char* constness = tensor.role == TensorRole::in ? "const " : "";
   std::string accepts;
-  for (const auto& type : tensor_types(contract, tensor, role))
+  for (const auto& type : tensor_types(contract, lane, tensor, role))
     accepts += fmt::format("{}{}*, ", constness, display_type(type));
   return {.kind = Argument::Kind::tensor,
           .index = index,
@@ -148,13 +186,23 @@ template <class List> int index_of(const List& list, const std::string& name) {
   return -1;
 }
 
+Argument stream_argument() {
+  return {.kind = Argument::Kind::stream,
+          .index = 0,
+          .name = "stream",
+          .gives = "the stream (cudaStream_t)",
+          .accepts = "cudaStream_t, void*"};
+}
+
 /// The wrapper object of one argument, as C++ text.
-std::string wrapper(const model::Contract& contract, const Argument& argument, Role role) {
+std::string wrapper(const model::Contract& contract, model::Lane lane, const Argument& argument,
+                    Role role) {
+  if (argument.kind == Argument::Kind::stream) return "ako_shim_::stream_{ako_stream}";
   if (argument.kind == Argument::Kind::tensor) {
     const auto& tensor = contract.tensors[static_cast<std::size_t>(argument.index)];
     return fmt::format("ako_shim_::tensor_<{}, {}>{{ako_tensors[{}]}}",
                        tensor.role == TensorRole::in,
-                       fmt::join(tensor_types(contract, tensor, role), ", "), argument.index);
+                       fmt::join(tensor_types(contract, lane, tensor, role), ", "), argument.index);
   }
   if (argument.kind == Argument::Kind::axis) {
     const Range range = range_of(contract.axes[static_cast<std::size_t>(argument.index)]);
@@ -180,9 +228,9 @@ std::string exported(const char* name, const std::string& symbol, const std::str
       "static constexpr auto ako_shim_entry_of_{1} = &::{2};\n"
       "#line 1 \"{3}\"\n"
       "extern \"C\" __attribute__((visibility(\"default\"))) int {1}(void* const* ako_tensors, "
-      "const std::int64_t* ako_integers, const double* ako_scalars, void*) {{\n"
+      "const std::int64_t* ako_integers, const double* ako_scalars, void* ako_stream) {{\n"
       "  static_cast<void>(ako_tensors), static_cast<void>(ako_integers), "
-      "static_cast<void>(ako_scalars);\n"
+      "static_cast<void>(ako_scalars), static_cast<void>(ako_stream);\n"
       "  return ako_shim_::call_<ako_shim_entry_of_{1}>({4});\n"
       "}}\n",
       k_entry_region, name, symbol, k_call_region, wrappers);
@@ -202,84 +250,80 @@ base::Status check_symbol(const std::string& symbol, const std::string& where) {
                .next = "name the function as C++ does, without arguments"});
 }
 
-constexpr const char* k_slow_call = R"shim(
-#line 1 "ako-shim-slow"
-#include <ctime>
-static long long ako_shim_now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-extern "C" __attribute__((visibility("default"))) int
-ako_call(void* const* tensors, const std::int64_t* integers, const double* scalars, void* stream) {
-  const long long start = ako_shim_now();
-  const int status = ako_planted_call(tensors, integers, scalars, stream);
-  const long long end = ako_shim_now();
-  while (ako_shim_now() - end < (end - start) / AKO_PLANT_SLOW_DOWN) {}
-  return status;
-}
-)shim";
-
 } // namespace
 
-Expected<std::vector<Argument>> arguments_of(const model::Contract& contract, Role role) {
+Expected<std::vector<Argument>> arguments_of(const model::Contract& contract, model::Lane lane,
+                                             Role role) {
   std::vector<Argument> list;
+  const bool streams = lane != model::Lane::cpu;
+  bool placed = false;
   if (contract.kernel.args.empty()) {
     for (std::size_t i = 0; i < contract.tensors.size(); ++i)
-      list.push_back(tensor_argument(contract, static_cast<int>(i), role));
+      list.push_back(tensor_argument(contract, lane, static_cast<int>(i), role));
     for (std::size_t i = 0; i < contract.scalars.size(); ++i)
       list.push_back(scalar_argument(contract, static_cast<int>(i)));
     for (std::size_t i = 0; i < contract.axes.size(); ++i)
       if (contract.axes[i].kind == model::Axis::Kind::var)
         list.push_back(axis_argument(contract, static_cast<int>(i)));
-    return list;
   }
   for (const auto& name : contract.kernel.args) {
     if (const int tensor = index_of(contract.tensors, name); tensor >= 0)
-      list.push_back(tensor_argument(contract, tensor, role));
+      list.push_back(tensor_argument(contract, lane, tensor, role));
     else if (const int scalar = index_of(contract.scalars, name); scalar >= 0)
       list.push_back(scalar_argument(contract, scalar));
     else if (const int axis = index_of(contract.axes, name); axis >= 0)
       list.push_back(axis_argument(contract, axis));
-    else
+    else if (name == "stream" && streams) {
+      list.push_back(stream_argument());
+      placed = true;
+    } else
       return fail(ErrorKind::invalid, "an argument of the entry is nothing of the contract's",
                   {.where = "kernel.args",
                    .found = name,
                    .allowed = "names of tensors, scalars and axes",
                    .next = "correct kernel.args"});
   }
+  if (streams && !placed) list.push_back(stream_argument());
   return list;
 }
 
-Expected<std::string> shim_text(const model::Contract& contract, Role role,
-                                const model::EntryRef& entry, const std::string& prepare,
-                                const std::string& plan) {
-  if (entry.file.find_first_of("\"\\\n\r") != std::string::npos)
+Expected<std::string> shim_text(const model::Contract& contract, model::Lane lane, Role role,
+                                const Unit& unit) {
+  if (unit.entry.file.find_first_of("\"\\\n\r") != std::string::npos)
     return fail(ErrorKind::invalid, "a file name that C++ cannot include",
                 {.where = "entry.file",
-                 .found = entry.file,
+                 .found = unit.entry.file,
                  .allowed = "no quotes, backslashes or line breaks",
                  .next = "rename the file"});
-  AKO_TRY(const auto arguments, arguments_of(contract, role));
+  AKO_TRY(const auto arguments, arguments_of(contract, lane, role));
   std::vector<std::string> wrappers;
-  for (const auto& argument : arguments) wrappers.push_back(wrapper(contract, argument, role));
+  for (const auto& argument : arguments)
+    wrappers.push_back(wrapper(contract, lane, argument, role));
   const std::string list = fmt::format("{}", fmt::join(wrappers, ",\n    "));
+  const bool cuda = lane != model::Lane::cpu;
 
-  std::string text = fmt::format("#include \"{}\"\n{}", entry.file, k_shim_types);
-  AKO_TRY_STATUS(check_symbol(entry.symbol, "entry.symbol"));
+  std::string text = fmt::format("#include \"{}\"\n", unit.entry.file);
+  if (cuda)
+    text += "#line 1 \"ako-shim-types\"\n" + cuda_headers(contract) +
+            fmt::format("#define AKO_SHIM_LAUNCH_STATUS {}\n", model::k_launch_status) +
+            k_cuda_lane_types;
+  else text += k_cpu_lane_types;
+  text += k_shim_types;
+  AKO_TRY_STATUS(check_symbol(unit.entry.symbol, "entry.symbol"));
   // -DAKO_PLANT_SLOW_DOWN=4: each call takes a quarter longer. `ako check` asks for it, to prove
   // that a slower candidate is seen to be slower.
-  text += "#ifdef AKO_PLANT_SLOW_DOWN\n" + exported("ako_planted_call", entry.symbol, list) +
-          k_slow_call + "#else\n" + exported("ako_call", entry.symbol, list) + "#endif\n";
-  if (!prepare.empty()) {
-    AKO_TRY_STATUS(check_symbol(prepare, "kernel.prepare"));
-    text += exported("ako_prepare", prepare, list);
+  text += "#ifdef AKO_PLANT_SLOW_DOWN\n" + exported("ako_planted_call", unit.entry.symbol, list) +
+          (cuda ? k_slow_cuda_call : k_slow_call) + "#else\n" +
+          exported("ako_call", unit.entry.symbol, list) + "#endif\n";
+  if (!unit.prepare.empty()) {
+    AKO_TRY_STATUS(check_symbol(unit.prepare, "kernel.prepare"));
+    text += exported("ako_prepare", unit.prepare, list);
   }
-  if (!plan.empty()) {
-    AKO_TRY_STATUS(check_symbol(plan, "kernel.plan"));
-    text += exported("ako_plan", plan, list);
+  if (!unit.plan.empty()) {
+    AKO_TRY_STATUS(check_symbol(unit.plan, "kernel.plan"));
+    text += exported("ako_plan", unit.plan, list);
   }
   return text;
 }
 
-} // namespace ako::lanes::cpu
+} // namespace ako::lanes::native

@@ -1,0 +1,49 @@
+#include "lanes/native/unit.hpp"
+
+#include <algorithm>
+
+namespace ako::lanes::native {
+
+using base::ErrorKind;
+using base::Expected;
+using base::fail;
+
+bool any_starts(const std::vector<std::string>& flags, std::string_view prefix) {
+  return std::any_of(flags.begin(), flags.end(),
+                     [&](const std::string& flag) { return flag.starts_with(prefix); });
+}
+
+Expected<Unit> unit_of(const BuildRequest& request) {
+  AKO_CHECK(request.contract != nullptr, "a build request without a contract");
+  const auto& contract = *request.contract;
+  if (request.role == Role::reference)
+    return Unit{contract.reference.entry, {}, contract.reference.flags, {}, {}};
+  if (request.role == Role::baseline) {
+    for (const auto& baseline : contract.baselines)
+      if (baseline.name == request.baseline)
+        return Unit{baseline.entry, baseline.sources,
+                    baseline.flags.empty() && baseline.lane == contract.kernel.lane
+                        ? contract.kernel.flags
+                        : baseline.flags,
+                    contract.kernel.prepare, contract.kernel.plan};
+    return fail(ErrorKind::invalid, "the contract has no such baseline",
+                {.where = "[[baseline]]", .found = request.baseline, .allowed = {}, .next = {}});
+  }
+  return Unit{contract.kernel.entry, contract.kernel.sources, contract.kernel.flags,
+              contract.kernel.prepare, contract.kernel.plan};
+}
+
+base::Status check_sources(const BuildRequest& request, const Unit& unit) {
+  std::vector<std::string> needed = unit.sources;
+  needed.push_back(unit.entry.file);
+  for (const auto& path : needed)
+    if (request.sources.find(path) == nullptr)
+      return fail(ErrorKind::invalid, "a declared source is not there",
+                  {.where = label_of(request.role, request.baseline),
+                   .found = path,
+                   .allowed = {},
+                   .next = "write the file, or correct its name in task.toml"});
+  return {};
+}
+
+} // namespace ako::lanes::native
