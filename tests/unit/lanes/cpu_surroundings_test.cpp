@@ -177,7 +177,7 @@ TEST(CpuSurroundings, AnUnknownLaneListsThoseThereAre) {
   const auto lane = lanes::find_lane(model::Lane::triton);
   ASSERT_FALSE(lane);
   EXPECT_EQ(lane.error().kind, base::ErrorKind::unsupported);
-  EXPECT_EQ(lane.error().allowed, "cpu");
+  EXPECT_EQ(lane.error().allowed, "cpu, cuda");
 }
 
 } // namespace
