@@ -8,7 +8,7 @@ constexpr int k_warps = k_threads / 32;
 constexpr int k_hidden = 4096;
 constexpr int k_row = k_hidden / 8;
 constexpr int k_each = k_row / k_threads;
-constexpr int k_blocks_a_multiprocessor = 4;
+constexpr int k_blocks_a_multiprocessor = 3;
 
 struct alignas(16) Eight {
   __nv_bfloat162 pair[4];
