@@ -2,6 +2,7 @@
 
 #include "stats/summary.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ako::evaluation {
@@ -13,8 +14,12 @@ base::Status Watch::begin() {
 }
 
 void Watch::add(const client::SampleReport& report) {
-  m_wait_ns += report.parent_wait_ns;
-  m_wall_ns += report.parent_wall_ns;
+  // Waking up to a command is waiting as well, and as long as a short block: only what the timed
+  // part has to spare can have been lost in it. With several threads at work nothing is to spare.
+  const std::int64_t timed = std::max<std::int64_t>(0, report.last_ns - report.first_ns);
+  const std::int64_t idle = report.cpu_ns > timed ? timed : timed - report.cpu_ns;
+  m_wait_ns += std::clamp<std::int64_t>(report.parent_wait_ns, 0, idle);
+  m_wall_ns += timed;
 }
 
 base::Expected<Watch::Seen> Watch::end() {

@@ -10,8 +10,8 @@
 namespace ako::evaluation {
 
 /// Brackets the blocks of one pair: begin() before, add() for each block, end() after. Foreign load
-/// is the time that the worker was ready to run and had to wait for a core, as the kernel counts it
-/// in nanoseconds; /proc/stat's 10 ms steps are too coarse for a block.
+/// is the share of the timed parts in which the worker was ready to run and had to wait for a core,
+/// as the kernel counts it in nanoseconds; /proc/stat's 10 ms steps are too coarse for a block.
 class Watch {
 public:
   explicit Watch(Stage& stage) : m_stage(stage) {}

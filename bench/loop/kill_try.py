@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""`ako try` killed at random moments: nothing on record is lost, and the next command carries on.
+
+    bench/loop/kill_try.py [--ako PATH] [--kills 200] [--seed N]
+
+A small task is checked and its baseline measured; then `ako try` is killed (SIGKILL, the process
+alone, as the kernel's memory killer would) at moments drawn over the whole of its run. After every
+kill: `ako verify` passes; no event that was on record is gone; a file of the user's that ako does not
+own is untouched; solution/ holds the candidate or the incumbent, nothing between; no child is left
+after two seconds. Every tenth kill is followed by a try that is let run to its end.
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "judge"))
+from blind_verdicts import KERNEL, make_task  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+MARK = "AKO_KILL_BENCH"
+
+
+def ako(program: str, folder: Path, *words: str) -> dict:
+    done = subprocess.run([program, *words, "--json"], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    try:
+        return json.loads(done.stdout)
+    except json.JSONDecodeError:
+        sys.exit(f"ako {' '.join(words)}: exit {done.returncode}, no JSON: {done.stderr[-400:]}")
+
+
+def events(folder: Path) -> list[tuple]:
+    path = next((folder / ".git/ako").glob("*/ledger.sqlite"))
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+        return db.execute("SELECT seq, hash FROM event ORDER BY seq").fetchall()
+
+
+def children_left(mark: str) -> list[int]:
+    left = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and f"{MARK}={mark}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+                if "Z" not in (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]:
+                    left.append(int(entry.name))
+        except OSError:
+            continue
+    return left
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ako", default=shutil.which("ako") or str(ROOT / "build/ci/bin/ako"))
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
+    options = parser.parse_args()
+    draw = random.Random(options.seed)
+    faults: list[str] = []
+    landed = 0
+    with tempfile.TemporaryDirectory(prefix="ako-kill-") as temporary:
+        folder = Path(temporary) / "task"
+        make_task(folder)
+        contract = folder / "task.toml"
+        contract.write_text(contract.read_text().replace("N = 16384", "N = 512") + "\n[limits]\nplacements = 4\npairs = 4\n")
+        (folder / "mine.txt").write_text("the user's own\n")
+        for words in (["check"], ["baseline"]):
+            reply = ako(options.ako, folder, *words)
+            if reply["exit"] != 0:
+                sys.exit(f"ako {words[0]}: {reply}")
+        span, number = 3.0, 0
+        for kill in range(options.kills + 1):
+            number += 1
+            incumbent = (folder / "solution/poly.cpp").read_text()
+            candidate = KERNEL.format(slow=0.0, mark=f"try{number}", out="float")
+            (folder / "solution/poly.cpp").write_text(candidate)
+            before = events(folder)
+            whole = kill % 10 == 0
+            begin = time.monotonic()
+            process = subprocess.Popen([options.ako, "try", "--hypothesis", f"try {number}", "--explore", "--json"], cwd=folder,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                                       env={**os.environ, MARK: str(number)})
+            if not whole:
+                try:
+                    process.wait(draw.uniform(0, span))
+                except subprocess.TimeoutExpired:
+                    process.send_signal(signal.SIGKILL)
+                    landed += 1
+            process.wait()
+            if whole:
+                span = time.monotonic() - begin
+            deadline = time.monotonic() + 2
+            while (left := children_left(str(number))) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            where = f"kill {kill}"
+            if left:
+                faults.append(f"{where}: children left: {left}")
+            after = events(folder)
+            if after[:len(before)] != before:
+                faults.append(f"{where}: recorded events are gone")
+            verified = ako(options.ako, folder, "verify")
+            if verified["exit"] != 0:
+                faults.append(f"{where}: verify: {verified['error']}")
+            if (folder / "mine.txt").read_text() != "the user's own\n":
+                faults.append(f"{where}: the user's file was changed")
+            if (folder / "solution/poly.cpp").read_text() not in (incumbent, candidate):
+                # A win that was decided before makes an earlier candidate the incumbent.
+                if not any((folder / "solution/poly.cpp").read_text() == KERNEL.format(slow=0.0, mark=f"try{n}", out="float")
+                           for n in range(1, number)):
+                    faults.append(f"{where}: solution/ is neither candidate nor incumbent")
+            if whole and kill and len(after) <= len(before):
+                faults.append(f"{where}: the try after the kills recorded nothing")
+        recorded = len(events(folder))
+    print(f"{landed} kills landed of {options.kills}, over runs of about {span:.1f} s, seed {options.seed}; {recorded} events on record at the end")
+    for fault in faults:
+        print("FAULT: " + fault)
+    print("held" if not faults else f"MISSED: {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Judges the recorded candidates of a finished example again and must reach the recorded outcomes.
+
+    replay.py --ako PATH EXAMPLE_DIR
+
+The record is read by `ako log`; each iteration's sources (iterations/N-name/) are put against those
+that were the incumbent then, by `ako compare` in a fresh copy of the task. improved, regressed and
+incorrect must come out as recorded. A draw on record (equivalent or undecided) must not become a
+claim: how near to nothing it is measured is a matter of noise, that it is no win is not.
+"""
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+DRAW = {"equivalent", "undecided"}
+LIMITS = "\n[limits]\nplacements = 8\n"
+
+
+def ako(program: str, folder: Path, *words: str) -> dict:
+    done = subprocess.run([program, "-C", str(folder), *words, "--json"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if not done.stdout:
+        sys.exit(f"ako {' '.join(words)}: exit {done.returncode}: {done.stderr[-600:]}")
+    return json.loads(done.stdout)
+
+
+def sources(example: Path, number: int) -> Path:
+    """Folder of iteration `number`; 0 is the baseline that the task starts from."""
+    if number == 0:
+        return example / "input"
+    (folder,) = (example / "iterations").glob(f"{number}-*")
+    return folder
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ako", required=True)
+    parser.add_argument("example", type=Path)
+    options = parser.parse_args()
+    rows = sorted(ako(options.ako, options.example, "log")["data"]["rows"], key=lambda row: row["number"])
+    recorded = {row["outcome"] for row in rows}
+    missing = {"improved", "regressed", "incorrect"} - recorded
+    if len(rows) < 5 or missing or not recorded & DRAW:
+        sys.exit(f"the record of {options.example.name} holds {len(rows)} iterations and outcomes {sorted(recorded)}: "
+                 "at least five are due, with improved, a draw, regressed and incorrect among them")
+    incumbent, failures, again = 0, 0, 0
+    with tempfile.TemporaryDirectory(prefix="ako-replay-") as temporary:
+        task = Path(temporary) / options.example.name
+        shutil.copytree(options.example, task, ignore=shutil.ignore_patterns("record"))
+        contract = task / "task.toml"
+        contract.write_text(contract.read_text() + LIMITS)
+        for row in rows:
+            entry = next(sources(options.example, row["number"]).glob("*.cpp")).name
+            old = sources(options.example, incumbent) / entry
+            shutil.copy(old, task / "old.cpp")
+            shutil.copy(sources(options.example, row["number"]) / entry, task / "solution" / entry)
+            for attempt in range(3):  # a machine that was not quiet settles nothing
+                reply = ako(options.ako, task, "compare", "old.cpp", f"solution/{entry}")
+                if reply["fault"] != "machine":
+                    break
+                again += 1
+            outcome = reply["outcome"]
+            same = outcome == row["outcome"] or (row["outcome"] in DRAW and outcome in DRAW)
+            failures += not same
+            verdict = (reply["data"] or {}).get("verdict") or {}
+            gain = verdict.get("gain")
+            print(f"{'ok' if same else 'FAILED':<7} {row['number']}  recorded {row['outcome']:<11} again {outcome}"
+                  + (f"  gain {100 * gain:+.1f} %" if verdict.get("placements") else "")
+                  + ("" if same else f"  {(verdict.get('outcome') or {}).get('reason') or reply['error']}"))
+            if row["decision"] == "keep":
+                incumbent = row["number"]
+    print(f"{len(rows) - failures} of {len(rows)} recorded outcomes reached again; {again} runs repeated on a busy machine")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
