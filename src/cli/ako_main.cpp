@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
 namespace {
 
@@ -40,7 +41,8 @@ int finish(const std::string& command, const base::Expected<cli::Reply>& reply, 
 int run(int argc, char** argv) {
   cli::Invocation invocation = cli::parse(argc, argv);
   if (invocation.error)
-    return finish("", tl::unexpected(*invocation.error), invocation.context.json);
+    return finish(invocation.command_name, tl::unexpected(*invocation.error),
+                  invocation.context.json);
   if (!invocation.command) {
     std::fputs(invocation.print.c_str(), stdout);
     return 0;
@@ -66,6 +68,8 @@ int main(int argc, char** argv) {
                       {},
                       {},
                       "please report it with the command line and this message"};
-    return finish("", tl::unexpected(error), false);
+    bool json = false;
+    for (int i = 1; i < argc; ++i) json |= std::string_view(argv[i]) == "--json";
+    return finish("", tl::unexpected(error), json);
   }
 }

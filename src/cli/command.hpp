@@ -52,6 +52,7 @@ struct Invocation {
   Arguments arguments;
   std::string print; ///< with command == nullptr
   std::optional<base::Error> error;
+  std::string command_name; ///< with error: whose words were off, as far as known
   int verbosity = 0; ///< -1 quiet, 1 verbose
 };
 Invocation parse(int argc, char** argv);

@@ -141,7 +141,8 @@ Invocation parse(int argc, char** argv) {
     return out;
   } catch (const CLI::ParseError& problem) {
     const CLI::App* sub = chosen();
-    out.error = usage_error(problem, sub ? sub->get_name() : "", argc, argv);
+    out.command_name = sub ? sub->get_name() : "";
+    out.error = usage_error(problem, out.command_name, argc, argv);
     return out;
   }
   const auto& [command, slots] = known.at(chosen());

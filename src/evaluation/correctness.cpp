@@ -173,7 +173,10 @@ private:
   /// The incumbent on the same content: its error tells whether the candidate's is of its class.
   base::Status compare_precision() {
     if (!m_stage.has(Side::incumbent)) return {};
-    if (has_inouts(*m_case.shape)) AKO_TRY_STATUS(m_stage.fill(m_content));
+    if (has_inouts(*m_case.shape)) {
+      AKO_TRY_STATUS(m_stage.fill(m_content));
+      m_grader.renew(m_content); // with the inouts its answers were overwritten
+    }
     AKO_TRY_STATUS(m_stage.poison(inputs::Sentinel::first, {0}));
     if (auto ready = make_ready(m_stage, Side::incumbent); !ready) {
       end(ready.error(), Side::incumbent);
@@ -181,6 +184,10 @@ private:
     }
     if (auto called = m_stage.call(Side::incumbent, 0); !called) {
       end(called.error(), Side::incumbent);
+      return {};
+    }
+    if (auto expected = m_grader.expect(0); !expected) {
+      end(expected.error(), Side::reference);
       return {};
     }
     for (std::size_t i = 0; i < m_graded.tensors.size(); ++i) {

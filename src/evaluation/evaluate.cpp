@@ -245,8 +245,10 @@ base::Expected<Report> evaluate(const Request& request, const StageFactory& make
     }
     report.verdict = judge::conclude(input);
     report.verdict.confirmed = win && input.second_opinion_agrees;
-    // A second opinion that found something decisive overrules the first.
-    if (report.second && judge::decide(report.second->outcome.evidence))
+    // A second opinion that found something decisive overrules the first; one that was stopped has
+    // no opinion, and without it there is no decision.
+    if (report.second && (judge::decide(report.second->outcome.evidence) ||
+                          report.second->outcome.kind == model::OutcomeKind::interrupted))
       report.verdict.outcome = report.second->outcome;
   }
   report.phases.total_ns = base::monotonic_ns() - started;

@@ -36,6 +36,7 @@ base::Expected<judge::CompareResult> Grader::compare_output(int tensor, int set)
                                           declared.compare, m_stage.expected_bytes(tensor, set));
   compare.how = declared.compare;
   compare.property = declared.property;
+  compare.tolerance.nan_meaningful = declared.nan_meaningful;
   if (declared.compare == model::Compare::close) {
     AKO_TRY(compare.tolerance, judge::derive_tolerance(*m_request.contract, m_shape, tensor));
   }

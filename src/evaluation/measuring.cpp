@@ -202,7 +202,10 @@ private:
     row.order = turn;
     row.call_ns = std::nan("");
     if (m_round == Round::second_opinion) row.flags |= model::sample_flag::second_opinion;
-    if (turn == 1 && has_inouts(shape())) AKO_TRY_STATUS(m_stage.fill(m_content));
+    if (turn == 1 && has_inouts(shape())) {
+      AKO_TRY_STATUS(m_stage.fill(m_content));
+      grader.renew(m_content); // with the inouts its answers were overwritten
+    }
     const auto timed = blocks().timed();
     // Both sentinels take turns: what happens to equal the one is seen by the other.
     const auto sentinel = m_pair % 2 == 0 ? inputs::Sentinel::first : inputs::Sentinel::second;
@@ -226,7 +229,9 @@ private:
     if (side == Side::candidate) m_out.calls += report->calls;
     AKO_TRY(client::CheckReport checked, m_stage.check(timed));
     AKO_TRY_STATUS(look_at(side, *report, checked));
-    if (!m_out.ended && by_lot()) {
+    // The reference must not run on a content before the candidate has: what the incumbent wrote
+    // is graded where it ran second.
+    if (!m_out.ended && (side == Side::candidate || turn == 1) && by_lot()) {
       row.flags |= model::sample_flag::graded;
       AKO_TRY_STATUS(grade(
           side, timed[static_cast<std::size_t>(m_coins.below(static_cast<int>(timed.size())))],

@@ -42,7 +42,7 @@ model::Outcome outcome(OutcomeKind kind, std::string reason,
 
 /// The interval of a win must lie above the threshold whatever the statistics called it.
 bool shown(const VerdictInput& input) {
-  return input.numbers.gain > input.min_gain && !beyond_regression(input.numbers);
+  return input.numbers.interval.low > input.min_gain && !beyond_regression(input.numbers);
 }
 
 model::Outcome decide_time(const VerdictInput& input) {

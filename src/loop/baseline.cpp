@@ -11,16 +11,27 @@
 namespace ako::loop {
 namespace {
 
+/// Why a side has no figures, by whose doing that is: the user's, the machine's or the task's.
 base::Error ended(const std::string& label, const model::Verdict& verdict) {
-  base::ErrorKind kind = base::ErrorKind::invalid;
-  if (verdict.outcome.fault == model::Fault::machine) kind = base::ErrorKind::environment;
-  if (verdict.outcome.kind == model::OutcomeKind::interrupted) kind = base::ErrorKind::interrupted;
-  return {kind,
-          fmt::format("{} cannot be a baseline: {}", label, verdict.outcome.reason),
+  const model::Outcome& outcome = verdict.outcome;
+  const char* kind = model::to_string(outcome.kind);
+  if (outcome.kind == model::OutcomeKind::interrupted)
+    return {base::ErrorKind::interrupted, "stopped; nothing was recorded", label, kind, {},
+            "run the same command again"};
+  const bool stale = outcome.kind == model::OutcomeKind::stale;
+  if (outcome.fault == model::Fault::machine)
+    return {stale ? base::ErrorKind::stale : base::ErrorKind::environment,
+            fmt::format("{} could not be measured: {}", label, outcome.reason),
+            label,
+            kind,
+            "a machine that is quiet while it is measured on",
+            "end other work on this machine, then run the same command again"};
+  return {base::ErrorKind::invalid,
+          fmt::format("{} has no figures: {}", label, outcome.reason),
           "task.toml",
-          model::to_string(verdict.outcome.kind),
-          "a baseline that agrees with the reference",
-          "mend the baseline, the reference or the tolerance, then: ako check"};
+          kind,
+          "a side that runs and agrees with the reference",
+          "mend it, the reference or the tolerance, then: ako check"};
 }
 
 bool usable(const model::Verdict& verdict) {
@@ -124,12 +135,7 @@ base::Expected<ledger::Bench> bench(const Session& session, const std::string& w
   }
   AKO_TRY(executors::Lease lease, take_lease());
   AKO_TRY(evaluation::Report report, against_itself(session, built, std::nullopt, what));
-  if (!usable(report.verdict)) {
-    base::Error error = ended(what, report.verdict);
-    error.message = what + " could not be measured: " + report.verdict.outcome.reason;
-    error.allowed = error.next = "";
-    return tl::unexpected(error);
-  }
+  if (!usable(report.verdict)) return tl::unexpected(ended(what, report.verdict));
   ledger::Bench out;
   out.what = what;
   out.snapshot = built.sources.snapshot.hash;

@@ -4,6 +4,8 @@
 #include "model/expression.hpp"
 
 #include <cctype>
+#include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <set>
 #include <vector>
@@ -78,6 +80,25 @@ private:
     if (first == m_at) return wrong(what);
     return std::string(m_text.substr(first, m_at - first));
   }
+  base::Expected<std::string> integer() {
+    skip();
+    const std::size_t first = m_at;
+    while (m_at < m_text.size() && std::isdigit(static_cast<unsigned char>(m_text[m_at]))) ++m_at;
+    if (first == m_at) return wrong("an integer");
+    return std::string(m_text.substr(first, m_at - first));
+  }
+  /// A finite number or a truth value, spelled as TOML spells it.
+  base::Expected<std::string> number() {
+    skip();
+    const std::size_t first = m_at;
+    const std::string text = until(",)");
+    if (text == "true" || text == "false") return text;
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (!text.empty() && *end == '\0' && std::isfinite(value)) return fmt::format("{}", value);
+    m_at = first;
+    return wrong("a number, or true or false");
+  }
   std::string until(std::string_view stops) {
     skip();
     std::size_t first = m_at;
@@ -121,7 +142,7 @@ private:
       }
     } else if (take('=')) {
       arg.kind = Arg::Kind::scalar;
-      arg.number = until(",)");
+      AKO_TRY(arg.number, number());
     } else {
       return wrong("\"[\" and extents for a tensor, or \"=\" and a number for a scalar");
     }
@@ -136,7 +157,7 @@ private:
       if (m_at >= m_text.size() || m_text[m_at] == ';') break;
       AKO_TRY(std::string name, word("an axis"));
       AKO_TRY_STATUS(expect('='));
-      AKO_TRY(std::string value, word("an integer"));
+      AKO_TRY(std::string value, integer());
       shape.values.emplace_back(std::move(name), std::move(value));
     }
     if (shape.values.empty()) return wrong("an axis and its value, such as M=512");
@@ -186,12 +207,8 @@ std::string Reader::toml(const LineFiles& files) const {
     }
   }
   for (const auto& shape : m_shapes) {
-    std::string tag, values;
-    for (const auto& [name, value] : shape.values) {
-      tag += fmt::format("{}{}={}", tag.empty() ? "" : " ", name, value);
-      values += fmt::format("{} = {}\n", name, value);
-    }
-    out += fmt::format("\n[[shape]]\ntag = \"{}\"\n{}", tag, values);
+    out += "\n[[shape]]\n"; // its values make its tag
+    for (const auto& [name, value] : shape.values) out += fmt::format("{} = {}\n", name, value);
   }
   out += fmt::format("\n[reference]\nentry = {{ file = \"{}\", symbol = \"{}\" }}\nprecision = "
                      "\"{}\"\n",

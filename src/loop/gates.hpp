@@ -38,6 +38,7 @@ struct Facts {
   bool self_test_passed = false;                      ///< the last one on record
   base::Hash self_test_contract;                      ///< it was about
   base::Hash baseline_contract, baseline_environment; ///< of the last baseline; empty = none
+  base::Hash baseline;                                ///< its identity: hash of the fastest library
   bool direction_given = false;                       ///< with this very step
   std::string harness_trouble; ///< why the AKO4ALL checkout is not clean; empty = clean or none
 };

@@ -73,6 +73,7 @@ base::Expected<Facts> Session::facts() const {
   if (baseline) {
     out.baseline_contract = baseline->payload.contract;
     out.baseline_environment = baseline->payload.environment;
+    out.baseline = baseline->payload.hash;
   }
   return out;
 }

@@ -134,7 +134,9 @@ private:
                         Scope::contract_shapes);
     setup.request.second_opinion = false;
     AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
-    m_iteration.versus_baseline = report.verdict;
+    if (report.verdict.outcome.kind == model::OutcomeKind::interrupted)
+      m_out.warnings.push_back("stopped before it was measured against the baseline");
+    else m_iteration.versus_baseline = report.verdict;
     return {};
   }
 
@@ -165,6 +167,7 @@ private:
     m_iteration.incumbent = m_built ? m_sides.incumbent.sources.snapshot.hash : base::Hash();
     m_iteration.contract = m_session.contract().hash;
     m_iteration.environment = m_facts.environment;
+    m_iteration.baseline = m_facts.baseline;
     m_iteration.verdict = m_verdict;
     m_iteration.decision = m_out.step.decision;
     m_iteration.decision_reason = m_out.step.reason;
@@ -235,7 +238,13 @@ private:
 
   /// Files last: the record stands whatever happens to them.
   base::Status settle_files() {
-    if (m_out.step.decision == model::Decision::revert && makes_way(m_verdict.outcome.kind)) {
+    const bool goes_back =
+        m_out.step.decision == model::Decision::revert && makes_way(m_verdict.outcome.kind);
+    if (goes_back && m_incumbent.iteration == 0 && !m_facts.standing.baseline_event) {
+      // A waiver let the loop start without a baseline: nothing was kept that could come back.
+      m_out.warnings.push_back("solution/ is left as it is: no baseline is on record to go back "
+                               "to");
+    } else if (goes_back) {
       AKO_TRY(model::Sources back, incumbent_sources());
       AKO_TRY(workspace::Reverted reverted,
               workspace::restore_sources(m_session.workdir(), m_session.contract(), back,

@@ -1,0 +1,155 @@
+// What is judged, in which order, and how what the keeper found becomes evidence.
+#include "evaluation/correctness.hpp"
+
+#include "fakes/fake_stage.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ako::evaluation {
+namespace {
+
+using inputs::Recipe;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> tags(const CasePlan& plan) {
+  std::vector<std::string> out;
+  for (const auto& one : plan.cases)
+    out.push_back(one.shape->tag + " " + std::string(inputs::to_string(one.recipe)));
+  return out;
+}
+
+constexpr std::int64_t k_plenty = std::int64_t{1} << 40;
+
+TEST(Cases, SmallestFirstEdgesOnThePlainRecipeAlone) {
+  fakes::World world({100, 64});
+  auto request = world.request();
+  request.recipes = {Recipe::plain, Recipe::ties};
+  const std::vector<model::ResolvedShape> edges(request.edges.begin(), request.edges.begin() + 1);
+  ASSERT_EQ(edges[0].tag, "edge:N=1");
+  const CasePlan plan = plan_cases(request, edges, k_plenty);
+  EXPECT_THAT(tags(plan), ElementsAre("edge:N=1 plain", "N=64 plain", "N=64 ties", "N=100 plain",
+                                      "N=100 ties"));
+  EXPECT_EQ(plan.cases[1].sets, 2);
+  EXPECT_GT(plan.cases[1].repeats, 1);
+  EXPECT_TRUE(plan.cases[1].precision);
+  EXPECT_FALSE(plan.cases[0].precision);
+  EXPECT_TRUE(plan.unproven.empty());
+}
+
+TEST(Cases, LargeShapesAreJudgedOnceAndWhatDoesNotFitIsNamed) {
+  fakes::World world({64, 4096});
+  auto request = world.request();
+  request.recipes = {Recipe::plain, Recipe::ties};
+  request.shapes[1].tensors[0].bytes = 20 << 20;
+  CasePlan plan = plan_cases(request, {}, k_plenty);
+  EXPECT_THAT(tags(plan), ElementsAre("N=64 plain", "N=64 ties", "N=4096 plain"));
+  EXPECT_EQ(plan.cases[2].sets, 1);
+  EXPECT_EQ(plan.cases[2].repeats, 1);
+  plan = plan_cases(request, {}, 10 << 20);
+  EXPECT_THAT(tags(plan), ElementsAre("N=64 plain", "N=64 ties"));
+  ASSERT_EQ(plan.unproven.size(), 1u);
+  EXPECT_THAT(plan.unproven[0], HasSubstr("N=4096: needs"));
+}
+
+TEST(Cases, JudgedRecipesReachTheCandidate) {
+  fakes::World world;
+  auto request = world.request();
+  request.recipes = {Recipe::plain, Recipe::tail_mass};
+  world.candidate = fakes::writes([](double x, std::int64_t, const fakes::Moment& at) {
+    return at.content.recipe == Recipe::tail_mass ? 0 : fakes::right(x);
+  });
+  auto stage = fakes::make_fake_stage(world);
+  auto judged = judge_candidate(*stage, request, request.edges, 3, "check");
+  ASSERT_TRUE(judged) << judged.error().text();
+  ASSERT_TRUE(judged->ended);
+  EXPECT_EQ(judged->ended->kind, model::OutcomeKind::incorrect);
+  request.recipes = {Recipe::plain};
+  judged = judge_candidate(*stage, request, request.edges, 3, "check");
+  ASSERT_TRUE(judged);
+  EXPECT_FALSE(judged->ended);
+  EXPECT_EQ(judged->lines.size(), request.shapes.size() + request.edges.size());
+  EXPECT_EQ(judged->lines.back().at("stability"), "stable");
+}
+
+TEST(Cases, TheCandidatesErrorIsHeldAgainstTheIncumbents) {
+  fakes::World world({64}, "");
+  world.candidate = fakes::writes([](double x, std::int64_t i, const fakes::Moment&) {
+    return fakes::right(x) * (1 + (i % 2 ? 8e-7 : -8e-7));
+  });
+  auto stage = fakes::make_fake_stage(world);
+  auto request = world.request();
+  auto judged = judge_candidate(*stage, request, {}, 3, "check");
+  ASSERT_TRUE(judged) << judged.error().text();
+  ASSERT_FALSE(judged->ended) << judged->ended->reason;
+  ASSERT_TRUE(judged->precision);
+  EXPECT_EQ(judged->precision->kind, judge::PrecisionClass::lower);
+  world.candidate = {};
+  judged = judge_candidate(*stage, request, {}, 3, "check");
+  ASSERT_TRUE(judged);
+  EXPECT_EQ(judged->precision->kind, judge::PrecisionClass::same);
+}
+
+TEST(Grading, EachFindingOfTheKeeperIsEvidenceOfItsOwnGuard) {
+  fakes::World world;
+  const auto shape = world.shapes()[0];
+  struct Row {
+    const char* guard;
+    void (*spoil)(client::BufferCheck&);
+  };
+  const Row rows[] = {
+      {"unwritten_elements", [](client::BufferCheck& b) { b.unwritten = 2; }},
+      {"gap_damage", [](client::BufferCheck& b) { b.gap_damage = 1; }},
+      {"red_zone", [](client::BufferCheck& b) { b.red_before = 4; }},
+      {"red_zone", [](client::BufferCheck& b) { b.red_after = 4; }},
+      {"changed_input", [](client::BufferCheck& b) { b.input_changed = true; }},
+  };
+  judge::Place place;
+  place.shape = shape.tag;
+  for (const Row& row : rows) {
+    client::CheckReport report;
+    report.buffers.emplace_back();
+    report.buffers[0].tensor = 1;
+    report.buffers[0].set = 3;
+    row.spoil(report.buffers[0]);
+    const auto evidence = evidence_of(report, shape, place);
+    ASSERT_EQ(evidence.size(), 1u) << row.guard;
+    EXPECT_EQ(evidence[0].guard, row.guard);
+    EXPECT_TRUE(evidence[0].decisive);
+    EXPECT_EQ(evidence[0].data.at("place").at("tensor"), "y");
+    EXPECT_EQ(evidence[0].data.at("place").at("set"), 3);
+  }
+  EXPECT_TRUE(evidence_of({}, shape, place).empty());
+}
+
+TEST(Grading, TheReferenceRunsOnceForAContentAndAgainForANewOne) {
+  fakes::World world;
+  const auto shape = world.shapes()[0];
+  const auto request = world.request();
+  auto stage = fakes::make_fake_stage(world);
+  ASSERT_TRUE(stage->open(shape, 2, 0));
+  ASSERT_TRUE(stage->fill({Recipe::plain, 4, 0}));
+  Grader grader(*stage, request, shape);
+  grader.renew({Recipe::plain, 4, 0});
+  const auto runs = [&] {
+    return std::count(world.log.begin(), world.log.end(), "call reference");
+  };
+  ASSERT_TRUE(grader.expect(0));
+  ASSERT_TRUE(grader.expect(0));
+  EXPECT_EQ(runs(), 1);
+  ASSERT_TRUE(grader.expect(1));
+  EXPECT_EQ(runs(), 2);
+  ASSERT_TRUE(stage->call(model::Side::candidate, 0));
+  EXPECT_TRUE(grader.grade(0, {})->pass);
+  ASSERT_TRUE(stage->fill({Recipe::plain, 5, 0}));
+  grader.renew({Recipe::plain, 5, 0});
+  ASSERT_TRUE(stage->call(model::Side::candidate, 0));
+  EXPECT_FALSE(grader.grade(0, {})->pass); // the answer of before is void
+  ASSERT_TRUE(grader.expect(0));
+  EXPECT_EQ(runs(), 3);
+  EXPECT_TRUE(grader.grade(0, {})->pass);
+}
+
+} // namespace
+} // namespace ako::evaluation

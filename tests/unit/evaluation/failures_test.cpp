@@ -1,0 +1,69 @@
+// Every way a worker can end, for each side.
+#include "evaluation/failures.hpp"
+
+#include "fakes/fake_stage.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ako::evaluation {
+namespace {
+
+using client::FailureKind;
+using model::Fault;
+using model::OutcomeKind;
+using model::Side;
+
+TEST(Failures, AsATable) {
+  struct Row {
+    FailureKind kind;
+    OutcomeKind outcome;
+    Fault fault;
+  };
+  const Row rows[] = {
+      {FailureKind::returned_error, OutcomeKind::launch_failed, Fault::candidate},
+      {FailureKind::load_failed, OutcomeKind::launch_failed, Fault::candidate},
+      {FailureKind::threw, OutcomeKind::crashed, Fault::candidate},
+      {FailureKind::crashed, OutcomeKind::crashed, Fault::candidate},
+      {FailureKind::exited, OutcomeKind::crashed, Fault::candidate},
+      {FailureKind::output_flood, OutcomeKind::crashed, Fault::candidate},
+      {FailureKind::disk_filled, OutcomeKind::crashed, Fault::candidate},
+      {FailureKind::out_of_memory, OutcomeKind::crashed, Fault::candidate},
+      {FailureKind::hung, OutcomeKind::timeout, Fault::candidate},
+      {FailureKind::violation, OutcomeKind::suspect, Fault::candidate},
+      {FailureKind::forbidden_call, OutcomeKind::suspect, Fault::candidate},
+      {FailureKind::stale, OutcomeKind::stale, Fault::machine},
+      {FailureKind::environment, OutcomeKind::environment, Fault::machine},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(client::to_string(row.kind));
+    const auto failure = fakes::failure(row.kind, "words");
+    const auto mine = outcome_of(failure, Side::candidate, "N=64");
+    EXPECT_EQ(mine.kind, row.outcome);
+    EXPECT_EQ(mine.fault, row.fault);
+    const bool machine = row.kind == FailureKind::environment;
+    for (Side side : {Side::incumbent, Side::reference}) {
+      const auto other = outcome_of(failure, side, "N=64");
+      EXPECT_EQ(other.kind, machine ? OutcomeKind::environment : OutcomeKind::task_error);
+      EXPECT_EQ(other.fault, machine ? Fault::machine : Fault::task);
+    }
+  }
+}
+
+TEST(Failures, TheReasonSaysSidePlaceAndWordsAndTheEvidenceKeepsItsOutput) {
+  auto failure = fakes::failure(FailureKind::crashed, "SIGSEGV");
+  failure.out = "printed";
+  failure.err = "complained";
+  auto outcome = outcome_of(failure, Side::candidate, "N=64");
+  EXPECT_EQ(outcome.reason, "candidate at shape N=64: SIGSEGV");
+  ASSERT_EQ(outcome.evidence.size(), 1u);
+  EXPECT_EQ(outcome.evidence[0].data.at("stdout"), "printed");
+  EXPECT_EQ(outcome.evidence[0].data.at("stderr"), "complained");
+  EXPECT_EQ(outcome.evidence[0].data.at("failure"), "crashed");
+  EXPECT_EQ(outcome.evidence[0].data.at("during"), "call");
+  outcome = outcome_of(failure, Side::candidate, "");
+  EXPECT_EQ(outcome.reason, "candidate while loading: SIGSEGV");
+}
+
+} // namespace
+} // namespace ako::evaluation

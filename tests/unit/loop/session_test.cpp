@@ -1,0 +1,168 @@
+// An open task: what is on record about it, its lock, and the inputs it is judged on.
+#include "../workspace/scratch_repo.hpp"
+#include "loop/environment.hpp"
+#include "loop/recipes.hpp"
+#include "loop/session.hpp"
+#include "loop/try.hpp"
+#include "workspace/snapshot.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace ako::loop {
+namespace {
+
+using inputs::Recipe;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* k_contract = R"(format = 1
+[kernel]
+entry = { file = "solution/k.cpp", symbol = "scale" }
+[axes]
+N = { var = true }
+[[tensor]]
+name = "x"
+role = "in"
+dtype = "float32"
+shape = ["N"]
+[[tensor]]
+name = "y"
+role = "out"
+dtype = "float32"
+shape = ["N"]
+[[shape]]
+N = 4
+[reference]
+entry = { file = "input/ref.cpp", symbol = "scale" }
+[[baseline]]
+name = "first"
+entry = { file = "input/ref.cpp", symbol = "scale" }
+)";
+
+class SessionTest : public testing::Test {
+protected:
+  SessionTest() {
+    m_repo.add_task();
+    test::put(m_repo.task() / "task.toml", k_contract);
+  }
+  Session open(Need need = Need::contract) {
+    auto session = Session::open(m_repo.task(), need);
+    EXPECT_TRUE(session) << session.error().text();
+    return std::move(*session);
+  }
+  template <class Payload> void record(const Payload& payload) {
+    auto writer = open(Need::record).writer();
+    ASSERT_TRUE(writer) << writer.error().text();
+    ASSERT_TRUE(writer->append(payload));
+  }
+  void record_check(const base::Hash& contract, bool passed, std::vector<std::string> recipes) {
+    ledger::SelfTest test;
+    test.contract = contract;
+    test.passed = passed;
+    test.recipes = std::move(recipes);
+    record(test);
+  }
+  test::ScratchRepo m_repo;
+};
+
+TEST_F(SessionTest, OpensFromAFolderBelowAndReadsTheRecordOfABrokenContract) {
+  EXPECT_TRUE(Session::open(m_repo.task() / "solution", Need::contract));
+  test::put(m_repo.task() / "task.toml", "not toml at all [");
+  EXPECT_TRUE(Session::open(m_repo.task(), Need::record));
+  EXPECT_FALSE(Session::open(m_repo.task(), Need::contract));
+}
+
+TEST_F(SessionTest, WithoutARecordReadingIsRefusedAndStandingIsEmpty) {
+  auto reader = open().reader();
+  ASSERT_FALSE(reader);
+  EXPECT_EQ(reader.error().kind, base::ErrorKind::refused);
+  EXPECT_THAT(reader.error().next, HasSubstr("ako check"));
+  EXPECT_EQ(open().standing()->events, 0);
+  EXPECT_FALSE(open().facts()->standing.self_test_event);
+}
+
+TEST_F(SessionTest, OneCommandAtATimeAndTheOtherIsNamed) {
+  {
+    auto first = open().lock();
+    ASSERT_TRUE(first) << first.error().text();
+    auto second = open().lock();
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().kind, base::ErrorKind::refused);
+    EXPECT_THAT(second.error().found, HasSubstr(std::to_string(::getpid())));
+    EXPECT_THAT(second.error().next, HasSubstr("wait"));
+  }
+  EXPECT_TRUE(open().lock());
+}
+
+TEST_F(SessionTest, FactsComeFromTheLastOfEach) {
+  const auto session = open();
+  record_check(base::Hash(64, '1'), true, {});
+  record_check(session.contract().hash, false, {});
+  ledger::Baseline baseline;
+  baseline.contract = session.contract().hash;
+  baseline.environment = environment_of(host_facts(), "").identity;
+  record(baseline);
+  const auto facts = session.facts();
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->self_test_contract, session.contract().hash);
+  EXPECT_FALSE(facts->self_test_passed);
+  EXPECT_EQ(facts->baseline_contract, facts->contract);
+  EXPECT_EQ(facts->baseline_environment, facts->environment);
+}
+
+TEST_F(SessionTest, SurroundingsAreNotedOnceUntilTheyChange) {
+  const auto session = open();
+  auto writer = session.writer();
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(session.note_surroundings(*writer, "g++ 12"));
+  const auto after_first = session.standing()->events;
+  EXPECT_EQ(after_first, 2); // contract and environment
+  ASSERT_TRUE(session.note_surroundings(*writer, "g++ 12"));
+  EXPECT_EQ(session.standing()->events, after_first);
+  ASSERT_TRUE(session.note_surroundings(*writer, "g++ 13"));
+  EXPECT_EQ(session.standing()->events, after_first + 1);
+}
+
+TEST_F(SessionTest, JudgedRecipesArePlainAndWhatTheLastCheckOfThisContractFound) {
+  EXPECT_THAT(*judged_recipes(open()), ElementsAre(Recipe::plain));
+  record_check(open().contract().hash, true,
+               {"plain", "tail_mass", "no_such", "tail_mass", "ties"});
+  EXPECT_THAT(*judged_recipes(open()), ElementsAre(Recipe::plain, Recipe::tail_mass, Recipe::ties));
+  record_check(base::Hash(64, '2'), true, {"large"});
+  EXPECT_THAT(*judged_recipes(open()), ElementsAre(Recipe::plain));
+}
+
+TEST_F(SessionTest, TheIncumbentIsTheFastestBaselineUntilSomethingIsKept) {
+  record(ledger::TaskCreated{"t", "k", "cpu", "here", "0"});
+  EXPECT_EQ(incumbent_of(open())->label, "baseline:first");
+  ledger::Baseline baseline;
+  baseline.fastest = "library";
+  record(baseline);
+  EXPECT_EQ(incumbent_of(open())->label, "baseline:library");
+}
+
+TEST_F(SessionTest, AKeptIncumbentWhoseSourcesWereExchangedIsStale) {
+  const auto session = open();
+  model::Sources sources = workspace::make_sources({{"solution/k.cpp", "int v1;\n", false}});
+  ASSERT_TRUE(workspace::keep_snapshot(session.workdir(), sources, "iter-1"));
+  ledger::Iteration iteration;
+  iteration.number = 1;
+  iteration.snapshot = sources.snapshot;
+  iteration.decision = model::Decision::keep;
+  iteration.verdict.outcome.kind = model::OutcomeKind::improved;
+  record(iteration);
+  auto incumbent = incumbent_of(session);
+  ASSERT_TRUE(incumbent) << incumbent.error().text();
+  EXPECT_EQ(incumbent->iteration, 1);
+  EXPECT_EQ(incumbent->sources.texts.at(0).content, "int v1;\n");
+  sources = workspace::make_sources({{"solution/k.cpp", "int other;\n", false}});
+  ASSERT_TRUE(workspace::keep_snapshot(session.workdir(), sources, "iter-1"));
+  incumbent = incumbent_of(session);
+  ASSERT_FALSE(incumbent);
+  EXPECT_EQ(incumbent.error().kind, base::ErrorKind::stale);
+}
+
+} // namespace
+} // namespace ako::loop

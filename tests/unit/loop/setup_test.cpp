@@ -1,0 +1,61 @@
+// Figures and texts that the record takes from samples and shapes.
+#include "loop/setup.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ako::loop {
+namespace {
+
+using model::Side;
+
+model::ResolvedShape shape(const std::string& tag) {
+  model::ResolvedShape out;
+  out.tag = tag;
+  out.axes = {{"H", 64}, {"M", 2}};
+  out.weight = 3;
+  model::ResolvedTensor x, y;
+  x.name = "x";
+  x.dtype = model::Dtype::bfloat16;
+  y.name = "y";
+  y.dtype = model::Dtype::bfloat16;
+  out.tensors = {x, y};
+  return out;
+}
+
+model::Sample sample(int shape, Side side, double ns, std::uint32_t flags = 0) {
+  model::Sample out;
+  out.shape = shape;
+  out.side = side;
+  out.device_ns = ns;
+  out.flags = flags;
+  return out;
+}
+
+TEST(Figures, ArePerShapeOfOneSideAndLeaveDisturbedBlocksOut) {
+  model::Samples samples;
+  for (double ns : {10.0, 20.0, 30.0}) samples.rows.push_back(sample(1, Side::candidate, ns));
+  samples.rows.push_back(sample(1, Side::candidate, 9000, model::sample_flag::disturbed));
+  samples.rows.push_back(sample(1, Side::incumbent, 500));
+  const auto figure = figures(samples, {shape("a"), shape("b")}, Side::candidate);
+  ASSERT_EQ(figure.size(), 2u);
+  EXPECT_EQ(figure[0].samples, 0);
+  EXPECT_EQ(figure[0].p50_ns, 0);
+  EXPECT_EQ(figure[1].tag, "b");
+  EXPECT_EQ(figure[1].samples, 3);
+  EXPECT_EQ(figure[1].p50_ns, 20);
+  EXPECT_EQ(figure[1].mean_ns, 20);
+  EXPECT_DOUBLE_EQ(figure[1].p95_ns, 29);
+  EXPECT_EQ(figure[1].weight, 3);
+  EXPECT_EQ(figure[1].shape, "H=64 M=2");
+}
+
+TEST(Figures, OneDtypeIsSaidOnceAndSeveralByTensor) {
+  auto one = shape("a");
+  EXPECT_EQ(dtype_text(one), "bfloat16");
+  one.tensors[1].dtype = model::Dtype::float32;
+  EXPECT_EQ(dtype_text(one), "x bfloat16, y float32");
+}
+
+} // namespace
+} // namespace ako::loop
