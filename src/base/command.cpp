@@ -91,17 +91,21 @@ Expected<UniqueFd> stdin_file(SpawnOptions& options, const std::string& text) {
   return file;
 }
 
-/// Reads until the child ends (true) or the deadline passes (false).
-bool pump(Process& process, Capture& out, Capture& err, Deadline deadline) {
+enum class Pumped { ended, timed_out, stopped };
+
+/// Reads until the child ends, the deadline passes or `stop` says so.
+Pumped pump(Process& process, Capture& out, Capture& err, Deadline deadline,
+            const std::function<bool()>& stop) {
   while (process.running()) {
+    if (stop && stop()) return Pumped::stopped;
     pollfd entries[] = {{out.fd(), POLLIN, 0}, {err.fd(), POLLIN, 0}, {process.pidfd(), POLLIN, 0}};
     const int ready = poll(entries, 3, deadline.remaining_ms());
-    if (deadline.passed()) return false;
+    if (deadline.passed()) return Pumped::timed_out;
     if (ready <= 0) continue;
     if (entries[0].revents != 0) out.read_once();
     if (entries[1].revents != 0) err.read_once();
   }
-  return true;
+  return Pumped::ended;
 }
 
 } // namespace
@@ -121,12 +125,15 @@ Expected<CommandResult> run_command(const CommandOptions& given) {
   Capture out(std::move(out_pipe.first), given.capture_bytes, result.out, result.out_dropped);
   Capture err(std::move(err_pipe.first), given.capture_bytes, result.err, result.err_dropped);
 
-  result.timed_out = !pump(process, out, err, given.deadline);
+  const Pumped pumped = pump(process, out, err, given.deadline, given.stop);
+  result.timed_out = pumped == Pumped::timed_out;
   process.kill_group();
   AKO_TRY(result.ending, process.wait(Deadline::never()));
   out.drain();
   err.drain();
   result.wall_ns = monotonic_ns() - start;
+  if (pumped == Pumped::stopped)
+    return fail(ErrorKind::interrupted, "a command was stopped", {.where = options.argv.front()});
   return result;
 }
 

@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,10 +37,34 @@ tl::unexpected<Error> fail(ErrorKind kind, std::string message, ErrorDetail deta
                               std::move(detail.next)});
 }
 
+namespace {
+
+/// What a user can do about it.
+const char* remedy(int errno_value) {
+  switch (errno_value) {
+  case EACCES:
+  case EPERM:
+  case EROFS: return "give this user the right to it, or use another place";
+  case ENOSPC:
+  case EDQUOT: return "free some space, then run it again";
+  case EFBIG: return "lift the limit on file sizes (ulimit -f), then run it again";
+  case ENOENT:
+  case ENOTDIR: return "check the path";
+  case EMFILE:
+  case ENFILE: return "lift the limit on open files (ulimit -n), then run it again";
+  case ENOMEM: return "free some memory, then run it again";
+  default: return "";
+  }
+}
+
+} // namespace
+
 tl::unexpected<Error> fail_errno(std::string message, std::string where, int errno_value) {
-  return fail(
-      ErrorKind::io, std::move(message),
-      {.where = std::move(where), .found = std::strerror(errno_value), .allowed = {}, .next = {}});
+  return fail(ErrorKind::io, std::move(message),
+              {.where = std::move(where),
+               .found = std::strerror(errno_value),
+               .allowed = {},
+               .next = remedy(errno_value)});
 }
 
 void check_failed(const char* condition, const char* file, int line, const std::string& note) {

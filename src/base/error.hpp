@@ -49,7 +49,7 @@ struct ErrorDetail {
 
 tl::unexpected<Error> fail(ErrorKind kind, std::string message, ErrorDetail detail = {});
 
-/// fail(io, ...) with strerror(errno_value) as `found`.
+/// fail(io, ...) with strerror(errno_value) as `found` and what can be done about it as `next`.
 tl::unexpected<Error> fail_errno(std::string message, std::string where, int errno_value);
 
 /// Prints the failed condition and place to stderr and aborts: exit by SIGABRT, reported as a bug

@@ -68,6 +68,8 @@ struct CommandOptions : SpawnOptions {
   std::size_t capture_bytes =
       1 << 20; ///< kept of stdout and of stderr each; the rest is read and counted
   std::string stdin_text;
+  /// Polled while it runs, at the latest when a signal came; true = it is killed, kind interrupted.
+  std::function<bool()> stop;
 };
 
 struct CommandResult {
@@ -80,7 +82,7 @@ struct CommandResult {
 };
 
 /// Runs a command to its end or deadline, with capped capture. An Error only when it could not be
-/// started.
+/// started or was to stop.
 Expected<CommandResult> run_command(const CommandOptions& options);
 
 } // namespace ako::base

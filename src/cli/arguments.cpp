@@ -51,4 +51,17 @@ base::Expected<std::int64_t> Arguments::integer(const std::string& name,
   return convert<std::int64_t>(name, text(name), "a whole number");
 }
 
+base::Expected<std::filesystem::path> named_file(const std::string& text,
+                                                 const std::filesystem::path& dir) {
+  std::error_code why;
+  for (const auto& path : {std::filesystem::absolute(text), std::filesystem::absolute(dir / text)})
+    if (std::filesystem::is_regular_file(path, why)) return path;
+  const bool there = std::filesystem::exists(dir / text, why);
+  return base::fail(base::ErrorKind::usage, "there is no such file",
+                    {.where = text,
+                     .found = there ? "something that is no file" : "nothing of that name",
+                     .allowed = "a file, named from here or from " + dir.string(),
+                     .next = "check the name"});
+}
+
 } // namespace ako::cli

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -43,5 +44,10 @@ public:
 private:
   std::map<std::string, std::vector<std::string>> m_values;
 };
+
+/// A file that the user names, from here or from `dir`, as an absolute path. Kind usage when there
+/// is no such file.
+base::Expected<std::filesystem::path> named_file(const std::string& text,
+                                                 const std::filesystem::path& dir);
 
 } // namespace ako::cli

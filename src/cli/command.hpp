@@ -53,7 +53,7 @@ struct Invocation {
   std::string print; ///< with command == nullptr
   std::optional<base::Error> error;
   std::string command_name; ///< with error: whose words were off, as far as known
-  int verbosity = 0; ///< -1 quiet, 1 verbose
+  int verbosity = 0;        ///< -1 quiet, 1 verbose
 };
 Invocation parse(int argc, char** argv);
 

@@ -8,17 +8,15 @@ namespace ako::cli {
 namespace {
 
 base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
-  auto absolute = [&](const std::string& text) {
-    std::filesystem::path path(text);
-    return path.is_absolute() ? path : std::filesystem::current_path() / path;
-  };
   loop::CompareRequest request;
-  request.old_file = absolute(arguments.text("old"));
-  request.new_file = absolute(arguments.text("new"));
+  AKO_TRY(request.old_file, named_file(arguments.text("old"), context.dir));
+  AKO_TRY(request.new_file, named_file(arguments.text("new"), context.dir));
   request.dir = context.dir;
   request.contract_line = arguments.maybe("contract");
   request.precision = arguments.text("precision", "native");
-  if (auto reference = arguments.maybe("reference")) request.reference = absolute(*reference);
+  if (auto reference = arguments.maybe("reference")) {
+    AKO_TRY(request.reference, named_file(*reference, context.dir));
+  }
   AKO_TRY(loop::CompareResult result, loop::compare_files(request));
   const model::Verdict& verdict = result.report.verdict;
   Reply reply;

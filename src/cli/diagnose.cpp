@@ -5,8 +5,7 @@ namespace ako::cli {
 namespace {
 
 base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
-  std::filesystem::path path(arguments.text("file"));
-  if (path.is_relative() && !std::filesystem::exists(path)) path = context.dir / path;
+  AKO_TRY(std::filesystem::path path, named_file(arguments.text("file"), context.dir));
   profiles::DiagnoseOptions options;
   options.lane = arguments.text("lane");
   options.kernel = arguments.text("kernel");

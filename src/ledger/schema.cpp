@@ -1,5 +1,6 @@
 #include "ledger/schema.hpp"
 
+#include "base/hash.hpp"
 #include "base/time.hpp"
 #include "ledger/rows.hpp"
 #include "ledger/trouble.hpp"
@@ -82,11 +83,23 @@ Expected<base::Hash> random_id() {
   return base::sha256(std::string_view(bytes.data(), bytes.size()));
 }
 
+} // namespace
+
+std::string origin_mark(const base::Hash& id, const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(path, ignored);
+  base::Hasher hasher;
+  hasher.add_field(id).add_field((whole.empty() ? path : whole).string());
+  return path.filename().string() + "#" + hasher.finish();
+}
+
+namespace {
+
 Status record_origin(Database& db, const std::filesystem::path& path) {
   AKO_TRY(const base::Hash id, random_id());
   AKO_TRY(Statement insert, db.prepare("INSERT INTO origin(one, id, ts, path) VALUES(1, ?, ?, ?)"));
   insert.bind(1, std::string_view(id)).bind(2, base::wall_ns());
-  const std::string text = std::filesystem::absolute(path).lexically_normal().string();
+  const std::string text = origin_mark(id, path);
   insert.bind(3, std::string_view(text));
   return insert.run();
 }

@@ -26,6 +26,10 @@ base::Status migrate(base::Database& db, int from, const std::filesystem::path& 
 /// The statements that make version `to` out of the one before.
 const char* schema_step(int to);
 
+/// What the ledger keeps of the place where it was made: the file's name, and a hash that knows the
+/// place again and gives no path of that machine away.
+std::string origin_mark(const base::Hash& id, const std::filesystem::path& path);
+
 /// A database's random name: what the first event's prev says.
 base::Expected<base::Hash> ledger_id(base::Database& db);
 

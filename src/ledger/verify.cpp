@@ -234,15 +234,16 @@ Status remark_copy(Reader& reader, Verified& out) {
   AKO_TRY(Statement select, reader.database().prepare("SELECT id, path FROM origin"));
   AKO_TRY(const bool any, select.step());
   if (!any) return {};
-  const std::filesystem::path made = select.text(1);
-  std::error_code error;
-  if (made == reader.path() || std::filesystem::equivalent(made, reader.path(), error)) return {};
+  const std::string ours = select.text(0), made = select.text(1);
+  if (made == origin_mark(ours, reader.path())) return {};
+  const std::string name = made.substr(0, made.rfind('#'));
   const std::string copy =
-      "this ledger was made at " + made.string() + " and is a copy or was moved";
-  auto original = Reader::open(made);
-  const std::string ours = select.text(0);
+      "this ledger was made at another place, as " + name + ", and is a copy or was moved";
+  // Where that was is not on record; a copy often lies beside what it was made of.
+  const std::filesystem::path beside = reader.path().parent_path() / name;
+  auto original = Reader::open(beside);
   const bool same =
-      original &&
+      made == origin_mark(ours, beside) && original &&
       original->id().map([&](const base::Hash& id) { return id == ours; }).value_or(false);
   if (!same) {
     out.remarks.push_back(copy);

@@ -2,6 +2,7 @@
 
 #include "executors/runner.hpp"
 #include "lanes/registry.hpp"
+#include "loop/interrupt.hpp"
 #include "workspace/snapshot.hpp"
 
 namespace ako::loop {
@@ -9,16 +10,41 @@ namespace ako::loop {
 Builder::Builder(const workspace::Workdir& workdir, const model::Contract& contract)
     : m_workdir(workdir), m_contract(contract) {}
 
+namespace {
+
+/// This machine's runner; what it runs ends when the user asks to stop.
+model::CommandRunner stoppable_runner() {
+  return [run = executors::local_runner()](base::CommandOptions command) {
+    command.stop = [] { return interrupted(); };
+    return run(command);
+  };
+}
+
+tl::unexpected<base::Error> stopped() {
+  return base::fail(
+      base::ErrorKind::interrupted, "stopped while building; nothing was decided",
+      {.where = "the compiler", .found = {}, .allowed = {}, .next = "run the same command again"});
+}
+
+} // namespace
+
 base::Expected<BuildOutcome> Builder::build(model::Lane lane, lanes::BuildRequest request) {
+  auto outcome = build_to_the_end(lane, std::move(request));
+  if (interrupted()) return stopped();
+  return outcome;
+}
+
+base::Expected<BuildOutcome> Builder::build_to_the_end(model::Lane lane,
+                                                       lanes::BuildRequest request) {
   AKO_TRY(const lanes::LaneDriver* driver, lanes::find_lane(lane));
-  auto around = lanes::Surroundings::of_this_process(executors::local_runner(),
+  auto around = lanes::Surroundings::of_this_process(stoppable_runner(),
                                                      workspace::Workdir::cache_root() / "tools");
   AKO_TRY(lanes::Tool tool, driver->find_tool(*request.contract, around));
   if (m_compiler.empty()) m_compiler = tool.version;
   AKO_TRY(model::BuildPlan plan, driver->plan(request, tool, around));
   executors::BuildOptions options;
   options.cache_dir = workspace::Workdir::build_cache();
-  options.runner = executors::local_runner();
+  options.runner = stoppable_runner();
   options.deadline = base::Deadline::after_seconds(request.contract->limits.build_seconds);
   AKO_TRY(model::BuildRun run, executors::run_build(plan, options));
   BuildOutcome out;
@@ -27,6 +53,8 @@ base::Expected<BuildOutcome> Builder::build(model::Lane lane, lanes::BuildReques
   Built built;
   built.artifact = *out.result.artifact;
   built.spec = driver->launch_spec(request, built.artifact);
+  // The record moves from machine to machine: where the library lies on this one is the spec's.
+  built.artifact.library_path = base::fs::path(built.artifact.library_path).filename().string();
   built.sources = std::move(request.sources);
   built.label = lanes::label_of(request.role, request.baseline);
   out.built = std::move(built);
@@ -72,8 +100,14 @@ base::Expected<BuildOutcome> Builder::baseline(const std::string& name) {
     request.task_dir = m_workdir.task();
     return build(baseline.lane, std::move(request));
   }
+  std::string names;
+  for (const auto& baseline : m_contract.baselines)
+    names += (names.empty() ? "" : ", ") + baseline.name;
   return base::fail(base::ErrorKind::usage, "no such baseline",
-                    {.where = "task.toml [[baseline]]", .found = name, .allowed = {}, .next = {}});
+                    {.where = "task.toml [[baseline]]",
+                     .found = name,
+                     .allowed = names.empty() ? "none is declared" : names,
+                     .next = "name one of them, or add it to task.toml"});
 }
 
 base::Expected<Built> must_build(base::Expected<BuildOutcome> outcome) {

@@ -39,7 +39,9 @@ public:
   std::string compiler() const { return m_compiler; }
 
 private:
+  /// Kind interrupted when the user asked to stop, whatever came of it.
   base::Expected<BuildOutcome> build(model::Lane lane, lanes::BuildRequest request);
+  base::Expected<BuildOutcome> build_to_the_end(model::Lane lane, lanes::BuildRequest request);
 
   const workspace::Workdir& m_workdir;
   const model::Contract& m_contract;

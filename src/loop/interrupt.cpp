@@ -25,6 +25,7 @@ void install_interrupt_handler() {
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, nullptr);
+  sigaction(SIGXFSZ, &ignore, nullptr); // a file that may not grow is an error, not an end
 }
 
 bool interrupted() { return g_signals != 0; }

@@ -22,11 +22,12 @@ Step decide(const model::Verdict& verdict, const std::optional<std::string>& fla
   return {model::Decision::revert, std::move(reason)};
 }
 
-bool stalls(const ledger::Standing& before, const model::Verdict& verdict,
-            ledger::Explore explore) {
+bool stalls(const ledger::Standing& before, const model::Verdict& verdict, ledger::Explore explore,
+            const std::string& direction) {
   if (explore == ledger::Explore::yes || !correct_and_not_better(verdict.outcome.kind))
     return false;
-  return before.not_better_in_a_row + 1 >= k_stall_after;
+  const std::int64_t row = direction.empty() ? before.not_better_in_a_row : 0;
+  return row + 1 >= k_stall_after;
 }
 
 std::vector<std::string> lessons(const std::vector<ledger::IterationRow>& rows) {

@@ -21,9 +21,10 @@ struct Step {
 Step decide(const model::Verdict& verdict, const std::optional<std::string>& flag_risk);
 
 /// Whether the iteration just evaluated makes the third in a row that was correct and not better.
-/// `before`: the standing without it.
+/// `before`: the standing without it. A `direction` given with it begins a new row.
 inline constexpr int k_stall_after = 3;
-bool stalls(const ledger::Standing& before, const model::Verdict& verdict, ledger::Explore explore);
+bool stalls(const ledger::Standing& before, const model::Verdict& verdict, ledger::Explore explore,
+            const std::string& direction);
 
 /// What the log teaches, for the moment of a stall: one line an attempt since the incumbent came.
 std::vector<std::string> lessons(const std::vector<ledger::IterationRow>& rows);

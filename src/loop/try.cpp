@@ -211,7 +211,7 @@ private:
   }
 
   base::Status stall_if_due() {
-    if (!stalls(m_facts.standing, m_verdict, m_request.explore)) return {};
+    if (!stalls(m_facts.standing, m_verdict, m_request.explore, m_request.direction)) return {};
     AKO_TRY(ledger::Reader reader, m_session.reader());
     AKO_TRY(auto rows, reader.page(50));
     m_out.stalled = true;

@@ -73,8 +73,9 @@ TEST(State, TheThirdInARowStallsAndNoOtherOutcomeDoes) {
       SCOPED_TRACE(testing::Message() << model::to_string(row.kind) << " after " << before);
       ledger::Standing standing;
       standing.not_better_in_a_row = before;
-      EXPECT_EQ(stalls(standing, verdict(row.kind), Explore::no), row.counts && before >= 2);
-      EXPECT_FALSE(stalls(standing, verdict(row.kind), Explore::yes));
+      EXPECT_EQ(stalls(standing, verdict(row.kind), Explore::no, ""), row.counts && before >= 2);
+      EXPECT_FALSE(stalls(standing, verdict(row.kind), Explore::yes, ""));
+      EXPECT_FALSE(stalls(standing, verdict(row.kind), Explore::no, "a new direction"));
     }
 }
 
@@ -108,7 +109,7 @@ protected:
     return now ? *now : ledger::Standing{};
   }
   bool next_would_stall() {
-    return stalls(standing(), verdict(OutcomeKind::equivalent), Explore::no);
+    return stalls(standing(), verdict(OutcomeKind::equivalent), Explore::no, "");
   }
   base::fs::path path() const { return m_dir.path() / "ledger.sqlite"; }
 
