@@ -11,16 +11,18 @@ namespace {
 
 using testing::ElementsAre;
 
-/// One fresh input and one output of `bytes` each, and a static one of 1 MiB.
+enum class Shared { no, yes };
+
+/// One fresh input and one output of `bytes` each; shared: a static one of 1 MiB as well.
 struct Sized {
   model::Contract contract;
   model::ResolvedShape shape;
-  Sized(std::int64_t bytes, model::CacheState cache) {
+  Sized(std::int64_t bytes, model::CacheState cache, Shared shared = Shared::yes) {
     contract.accept.cache = cache;
     for (int i = 0; i < 3; ++i) {
       model::Tensor declared;
       model::ResolvedTensor tensor;
-      tensor.bytes = i == 1 ? 1 << 20 : bytes;
+      tensor.bytes = i != 1 ? bytes : shared == Shared::yes ? 1 << 20 : 0;
       declared.lifetime = i == 1 ? model::Lifetime::static_ : model::Lifetime::fresh;
       tensor.role = i == 2 ? model::TensorRole::out : model::TensorRole::in;
       contract.tensors.push_back(declared);
@@ -56,6 +58,7 @@ struct Row {
   const char* name;
   std::int64_t bytes;
   model::CacheState cache;
+  Shared shared;
   double call_ns;
   int timed_sets;
   int least_pairs, most_pairs;
@@ -63,24 +66,37 @@ struct Row {
 
 TEST(Blocks, AsATable) {
   const Row rows[] = {
-      {"warm and short: a pass of about 100 us", 4096, k_warm, 2e3, 50, 10, 10},
-      {"warm and very short: at most 64 sets", 4096, k_warm, 10, 64, 10, 10},
-      {"warm and large: half of the cache stays free", 4 << 20, k_warm, 20e3, 2, 10, 10},
-      {"warm and larger than the cache: one set", 64 << 20, k_warm, 20e3, 1, 4, 10},
-      {"cold and short: few sets, each costs an eviction", 4096, k_cold, 2e3, 2, 10, 10},
-      {"cold and long: one set", 4096, k_cold, 5e6, 1, 10, 10},
-      {"a call of a second: four pairs and no fewer", 4096, k_cold, 1e9, 1, 4, 4},
-      {"no time seen yet", 4096, k_warm, 0, 64, 10, 10},
+      {"warm and short: a pass of about 100 us", 4096, k_warm, Shared::yes, 2e3, 50, 10, 10},
+      {"warm and very short: at most 64 sets", 4096, k_warm, Shared::yes, 10, 64, 10, 10},
+      {"warm and large: half of the cache stays free", 4 << 20, k_warm, Shared::yes, 20e3, 2, 4,
+       10},
+      {"warm and larger than the cache", 64 << 20, k_warm, Shared::yes, 20e3, 1, 4, 10},
+      {"cold, nothing shared: a pass of about 400 us", 4096, k_cold, Shared::no, 20e3, 20, 10, 10},
+      {"cold, nothing shared, very short", 4096, k_cold, Shared::no, 2e3, 64, 10, 10},
+      {"cold and large: few sets are moved", 4 << 20, k_cold, Shared::no, 20e3, 2, 4, 10},
+      {"cold, shared: an eviction a call", 4096, k_cold, Shared::yes, 2e3, 4, 4, 10},
+      {"cold and long: one set", 4096, k_cold, Shared::yes, 5e6, 1, 10, 10},
+      {"a call of a second: four pairs and no fewer", 4096, k_cold, Shared::no, 1e9, 1, 4, 4},
+      {"no time seen yet", 4096, k_warm, Shared::yes, 0, 64, 10, 10},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
-    const BlockPlan plan = Sized(row.bytes, row.cache).plan(row.call_ns);
+    const BlockPlan plan = Sized(row.bytes, row.cache, row.shared).plan(row.call_ns);
     EXPECT_EQ(plan.timed_sets, row.timed_sets);
     EXPECT_GE(plan.pairs, row.least_pairs);
     EXPECT_LE(plan.pairs, row.most_pairs);
     EXPECT_GE(plan.warmup_sets, 1);
     EXPECT_EQ(plan.cache, row.cache);
+    using Eviction = client::SampleJob::Eviction;
+    if (row.cache == k_cold)
+      EXPECT_EQ(plan.eviction, row.shared == Shared::yes ? Eviction::every_call : Eviction::once);
   }
+}
+
+TEST(Blocks, WhatIsSharedAndWarmNeedsNoEvictionOfItsOwn) {
+  Sized sized(4096, k_cold, Shared::yes);
+  sized.contract.tensors[1].cache = k_warm;
+  EXPECT_EQ(sized.plan(2e3).eviction, client::SampleJob::Eviction::once);
 }
 
 TEST(Blocks, SetsFitIntoTheArena) {
