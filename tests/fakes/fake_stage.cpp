@@ -153,9 +153,12 @@ public:
     out.cache_state = job.cache == model::CacheState::cold ? "cold-clean" : "warm";
     out.parent_wall_ns = static_cast<std::int64_t>(out.pass_ns + k_command_ns);
     out.parent_cpu_ns = static_cast<std::int64_t>(out.pass_ns);
-    if (m_world.waiting)
-      out.parent_wait_ns = static_cast<std::int64_t>(m_world.waiting(last) *
-                                                     static_cast<double>(out.parent_wall_ns));
+    const double share = m_world.waiting ? m_world.waiting(last) : 0;
+    const auto timed = static_cast<std::int64_t>(out.pass_ns);
+    out.first_ns = m_now;
+    out.last_ns = m_now + timed;
+    out.parent_wait_ns = static_cast<std::int64_t>(share * static_cast<double>(timed));
+    out.cpu_ns = timed - out.parent_wait_ns;
     m_now += out.parent_wall_ns;
     if (const auto& bend = m_world.script(side).bend) bend(out);
     return out;

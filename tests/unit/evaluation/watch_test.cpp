@@ -9,10 +9,14 @@
 namespace ako::evaluation {
 namespace {
 
-client::SampleReport block(std::int64_t wall, std::int64_t wait) {
+/// One whose timed part took `timed` ns, of which `wait` went to others.
+client::SampleReport block(std::int64_t timed, std::int64_t wait) {
   client::SampleReport out;
-  out.parent_wall_ns = wall;
+  out.first_ns = 5000;
+  out.last_ns = out.first_ns + timed;
+  out.parent_wall_ns = 3 * timed;
   out.parent_wait_ns = wait;
+  out.cpu_ns = timed - wait;
   return out;
 }
 
@@ -38,6 +42,16 @@ TEST_F(WatchTest, ForeignLoadIsTheShareThatTheWorkersWaited) {
   EXPECT_DOUBLE_EQ(pair({block(1000, 100), block(3000, 900)}).watch.foreign_load, 0.25);
   EXPECT_DOUBLE_EQ(pair({block(1000, 0)}).watch.foreign_load, 0); // each pair anew
   EXPECT_DOUBLE_EQ(pair({}).watch.foreign_load, 0);
+}
+
+TEST_F(WatchTest, WakingUpToABlockIsNotForeignWork) {
+  auto late = block(1000, 0);
+  late.parent_wait_ns = 800; // it waited, and yet was at work for all of the timed part
+  EXPECT_DOUBLE_EQ(pair({late}).watch.foreign_load, 0);
+  auto team = block(1000, 0);
+  team.cpu_ns = 4000; // several threads: what they waited for cannot be told apart
+  team.parent_wait_ns = 300;
+  EXPECT_DOUBLE_EQ(pair({team}).watch.foreign_load, 0.3);
 }
 
 TEST_F(WatchTest, TheClockIsHeldAgainstTheMedianOfAllItHasSeen) {
