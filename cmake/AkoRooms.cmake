@@ -40,7 +40,7 @@ endfunction()
 # The child stands beside the ladder: it sees base, model and inputs; only client (and python) see its protocol.
 function(ako_check_level name level used used_level)
   if(level STREQUAL "c")
-    if(NOT used MATCHES "^(base|model|inputs|protocol|measure|child)$")
+    if(NOT used MATCHES "^(base|model|inputs|protocol|measure|device|child)$")
       message(FATAL_ERROR "layer: '${name}' (child side) may use base, model and inputs only, not '${used}'")
     endif()
   elseif(used_level STREQUAL "c")

@@ -77,6 +77,8 @@ bool restrict_files(const SandboxPlan& plan) {
   const Rules rules{fd, attr.handled_access_fs};
   allow_system(rules, plan.own_proc);
   for (const auto& path : plan.read_paths) rules.allow(path.c_str(), k_read);
+  for (const auto& path : plan.device_paths)
+    rules.allow(path.c_str(), k_read | k_write_file | k_ioctl_dev);
   rules.allow(plan.scratch.c_str(), attr.handled_access_fs);
   const bool done = syscall(k_restrict_self, fd, 0) == 0;
   close(fd);
