@@ -1,6 +1,9 @@
 // ako-child: the processes that ako starts for itself. Not meant to be run by hand.
 //   ako-child keeper                     channel on descriptor 3
 //   ako-child worker [--uncontained]     channel on descriptor 3, crash records to descriptor 4
+//   ako-child devices                    JSON of all devices and what is missing, to stdout
+#include "base/json.hpp"
+#include "device/inventory.hpp"
 #include "keeper/keeper.hpp"
 #include "protocol/kinds.hpp"
 #include "worker/worker.hpp"
@@ -13,7 +16,8 @@ namespace {
 constexpr int k_channel = 3, k_crash = 4, k_exit_usage = 2;
 
 int usage() {
-  std::fprintf(stderr, "ako-child is started by ako (protocol %d): ako-child keeper|worker\n",
+  std::fprintf(stderr,
+               "ako-child is started by ako (protocol %d): ako-child keeper|worker|devices\n",
                ako::protocol::k_version);
   return k_exit_usage;
 }
@@ -28,5 +32,9 @@ int main(int argc, char** argv) {
     return ako::worker::run_worker(k_channel, k_crash,
                                    option.empty() ? ako::worker::Containment::full
                                                   : ako::worker::Containment::none);
+  if (role == "devices" && argc == 2) {
+    std::printf("%s\n", ako::base::dump_json(ako::device::inventory(), 1).c_str());
+    return 0;
+  }
   return usage();
 }

@@ -48,6 +48,9 @@ public:
   std::uint64_t below(std::uint64_t index, std::uint64_t bound) const;
   /// The stream's bytes from 16-byte block `first` on; size a multiple of 16.
   void blocks(std::uint64_t first, std::span<std::byte> out) const;
+  /// What decides the stream: two words of key, two of the counter's upper half. A device that has
+  /// these makes the same bits.
+  Philox4x32 words() const { return {m_key[0], m_key[1], m_high[0], m_high[1]}; }
 
 private:
   std::array<std::uint32_t, 2> m_key;

@@ -86,6 +86,7 @@ public:
     double cached_cycles = 0, evicted_cycles = 0, memory_cycles = 0, resident_share = 0;
     double evict_ns = 0;
   };
+  double clock_ghz() const; ///< the SM clock's datasheet maximum: for turning cycles into time
   base::Expected<Residency> probe(std::uint64_t data, std::uint64_t bytes);
 
 private:

@@ -128,6 +128,10 @@ double median(std::vector<std::uint32_t> values) {
 
 } // namespace
 
+double Sampler::clock_ghz() const {
+  return m_gpu.facts().clock_khz > 0 ? m_gpu.facts().clock_khz / 1e6 : 1;
+}
+
 base::Expected<Sampler::Residency> Sampler::probe(std::uint64_t data, std::uint64_t bytes) {
   constexpr std::uint64_t k_most_lines = 512, k_step = 4096;
   std::vector<std::uint64_t> lines;

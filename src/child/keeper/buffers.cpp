@@ -1,86 +1,22 @@
 #include "keeper/buffers.hpp"
 
-#include "base/fs.hpp"
 #include "base/hash.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <sys/random.h>
 
 namespace ako::keeper {
 
 using base::ErrorKind;
 using model::TensorRole;
 
-namespace {
-
-bool is_input(TensorRole role) { return role == TensorRole::in; }
-bool is_filled(TensorRole role) { return role == TensorRole::in || role == TensorRole::inout; }
-bool is_poisoned(const protocol::ArenaTensor& tensor) {
-  return tensor.resolved.role == TensorRole::out ||
-         (tensor.resolved.role == TensorRole::workspace &&
-          tensor.workspace == model::WorkspaceState::undefined);
-}
-
-std::uint64_t random_word() {
-  std::uint64_t word = 0;
-  return getrandom(&word, sizeof word, 0) == sizeof word ? word : 0x5bd1e995u;
-}
-
-base::Status check_plan(const model::ArenaPlan& plan, std::size_t tensors) {
-  std::int64_t end = 0;
-  for (const auto& place : plan.places) {
-    const bool known = place.tensor >= 0 && static_cast<std::size_t>(place.tensor) < tensors;
-    const bool apart = place.offset >= end + plan.red_zone_bytes && place.bytes >= 0;
-    if (!known || !apart || place.offset + place.bytes + plan.red_zone_bytes > plan.bytes)
-      return base::fail(
-          ErrorKind::invalid, "an arena's plan does not fit together",
-          {.found = fmt::format("tensor {} set {} at {}", place.tensor, place.set, place.offset),
-           .allowed = "buffers in order, red zones between, inside the arena"});
-    end = place.offset + place.bytes;
-  }
-  return {};
-}
-
-} // namespace
-
-base::Expected<inputs::FillSources> FillLibrary::sources(const protocol::FillOrder& order) {
-  inputs::FillSources sources;
-  const auto path_of = [&](const std::string& file) {
-    return base::fs::path(file).is_absolute() ? base::fs::path(file)
-                                              : base::fs::path(m_task_dir) / file;
-  };
-  if (order.spec.kind == model::Fill::recorded) {
-    auto at = m_files.find(order.spec.file);
-    if (at == m_files.end()) {
-      AKO_TRY(auto content, base::read_file(path_of(order.spec.file), std::uint64_t{16} << 30));
-      at = m_files.emplace(order.spec.file, std::move(content)).first;
-    }
-    sources.recorded = std::as_bytes(std::span(at->second));
-    sources.recorded_name = at->first;
-  }
-  if (order.spec.kind == model::Fill::custom) {
-    const auto path = path_of(order.library.empty() ? order.spec.file : order.library).string();
-    auto& handle = m_libraries[path];
-    if (!handle) handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-      return base::fail(ErrorKind::invalid, "a custom fill cannot be loaded",
-                        {.where = path, .found = dlerror()});
-    sources.custom = reinterpret_cast<inputs::CustomFill>(dlsym(handle, order.spec.symbol.c_str()));
-    if (!sources.custom)
-      return base::fail(ErrorKind::invalid, "a custom fill has no such symbol",
-                        {.where = path, .found = order.spec.symbol});
-  }
-  return sources;
-}
-
-base::Expected<Buffers> Buffers::make(model::ArenaPlan plan,
-                                      std::vector<protocol::ArenaTensor> tensors,
-                                      const std::string& tag) {
+base::Expected<std::unique_ptr<Store>> Buffers::make(model::ArenaPlan plan,
+                                                     std::vector<protocol::ArenaTensor> tensors,
+                                                     const std::string& tag) {
   AKO_TRY_STATUS(check_plan(plan, tensors.size()));
-  Buffers buffers;
+  auto made = std::make_unique<Buffers>();
+  auto& buffers = *made;
   const auto bytes = static_cast<std::size_t>(plan.bytes);
   AKO_TRY(buffers.m_fd, base::make_memfd("ako-arena-" + tag, bytes));
   AKO_TRY(buffers.m_mapping,
@@ -91,24 +27,25 @@ base::Expected<Buffers> Buffers::make(model::ArenaPlan plan,
   buffers.m_sums.resize(buffers.m_plan.places.size());
   buffers.m_poisoned.resize(buffers.m_plan.places.size());
   for (const auto& place : buffers.m_plan.places) buffers.lay_red_zones(place);
-  return buffers;
-}
-
-bool Buffers::wanted(const model::BufferPlace& place, const std::vector<int>& sets) const {
-  if (sets.empty()) return true;
-  if (tensor_of(place).lifetime == model::Lifetime::static_) return true; // belongs to every set
-  return std::find(sets.begin(), sets.end(), place.set) != sets.end();
+  return made;
 }
 
 std::span<std::byte> Buffers::bytes_of(const model::BufferPlace& place) const {
   return {m_mapping.data() + place.offset, static_cast<std::size_t>(place.bytes)};
 }
 
-base::Expected<std::span<std::byte>> Buffers::buffer(int tensor, int set) {
+base::Expected<Region> Buffers::region(int tensor, int set) const {
   for (const auto& place : m_plan.places)
-    if (place.tensor == tensor && place.set == set) return bytes_of(place);
+    if (place.tensor == tensor && place.set == set)
+      return Region{reinterpret_cast<std::uint64_t>(bytes_of(place).data()), place.bytes};
   return base::fail(ErrorKind::invalid, "no such buffer in the arena",
                     {.found = fmt::format("tensor {} set {}", tensor, set)});
+}
+
+base::Status Buffers::move(const Region& to, const Region& from) {
+  std::memmove(reinterpret_cast<void*>(to.at), reinterpret_cast<const void*>(from.at),
+               static_cast<std::size_t>(from.bytes));
+  return {};
 }
 
 base::Status Buffers::fill(const FillRequest& request, FillLibrary& library) {
@@ -148,7 +85,7 @@ base::Status Buffers::fill(const FillRequest& request, FillLibrary& library) {
   return {};
 }
 
-void Buffers::poison(inputs::Sentinel sentinel, const std::vector<int>& sets) {
+base::Status Buffers::poison(inputs::Sentinel sentinel, const std::vector<int>& sets) {
   for (std::size_t i = 0; i < m_plan.places.size(); ++i) {
     const auto& place = m_plan.places[i];
     const auto& tensor = tensor_of(place);
@@ -158,6 +95,7 @@ void Buffers::poison(inputs::Sentinel sentinel, const std::vector<int>& sets) {
     inputs::poison(bytes_of(place), tensor.resolved.dtype, sentinel);
     m_poisoned[i] = sentinel;
   }
+  return {};
 }
 
 void Buffers::lay_red_zones(const model::BufferPlace& place) {
@@ -196,8 +134,8 @@ void Buffers::check_content(std::size_t index, BufferFinding& finding) const {
   finding.gap_damage = found.gap_damage;
 }
 
-std::vector<BufferFinding> Buffers::check(const std::vector<int>& sets,
-                                          std::int64_t& bytes_checked) const {
+base::Expected<std::vector<BufferFinding>> Buffers::check(const std::vector<int>& sets,
+                                                          std::int64_t& bytes_checked) {
   std::vector<BufferFinding> findings;
   for (std::size_t i = 0; i < m_plan.places.size(); ++i) {
     const auto& place = m_plan.places[i];
@@ -213,7 +151,7 @@ std::vector<BufferFinding> Buffers::check(const std::vector<int>& sets,
   return findings;
 }
 
-std::vector<std::uint64_t> Buffers::sums() const {
+base::Expected<std::vector<std::uint64_t>> Buffers::sums() {
   std::vector<std::uint64_t> sums;
   for (const auto& place : m_plan.places)
     sums.push_back(is_input(tensor_of(place).resolved.role) ? base::checksum(bytes_of(place)) : 0);

@@ -1,69 +1,35 @@
-// One arena in the keeper: memory, tensors, and what was noted at the last fill and poison.
+// One arena in host memory: pages, tensors, and what was noted at the last fill and poison.
 #pragma once
 
-#include "base/fd.hpp"
 #include "base/shm.hpp"
-#include "inputs/poison.hpp"
-#include "inputs/recipe.hpp"
-#include "model/arena.hpp"
-#include "protocol/values.hpp"
+#include "keeper/store.hpp"
 
-#include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 namespace ako::keeper {
 
-struct BufferFinding {
-  int tensor = 0, set = 0;
-  std::int64_t unwritten = 0, doubtful = 0, first = -1, last = -1;
-  std::int64_t red_before = 0, red_after = 0, red_distance = 0, gap_damage = 0;
-  bool input_changed = false;
-  bool clean() const {
-    return !input_changed && unwritten == 0 && doubtful == 0 && red_before == 0 && red_after == 0 &&
-           gap_damage == 0;
-  }
-};
-
-struct FillRequest {
-  std::uint64_t seed = 0;
-  std::uint32_t epoch = 0;
-  inputs::Recipe recipe = inputs::Recipe::plain;
-  std::vector<int> sets; ///< empty = all
-  bool fresh_only = false, refresh = false;
-  std::vector<protocol::FillOrder> orders;
-};
-
-/// Files and functions that fills need, loaded once.
-class FillLibrary {
+class Buffers final : public Store {
 public:
-  explicit FillLibrary(std::string task_dir) : m_task_dir(std::move(task_dir)) {}
-  base::Expected<inputs::FillSources> sources(const protocol::FillOrder& order);
-
-private:
-  std::string m_task_dir;
-  std::map<std::string, std::string> m_files;
-  std::map<std::string, void*> m_libraries;
-};
-
-class Buffers {
-public:
-  static base::Expected<Buffers>
+  static base::Expected<std::unique_ptr<Store>>
   make(model::ArenaPlan plan, std::vector<protocol::ArenaTensor> tensors, const std::string& tag);
-  int fd() const { return m_fd.get(); }
 
-  base::Status fill(const FillRequest& request, FillLibrary& library);
-  void poison(inputs::Sentinel sentinel, const std::vector<int>& sets);
-  std::vector<BufferFinding> check(const std::vector<int>& sets, std::int64_t& bytes_checked) const;
-  std::vector<std::uint64_t> sums() const;
-  base::Expected<std::span<std::byte>> buffer(int tensor, int set);
+  std::vector<int> fds() const override { return {m_fd.get()}; }
+  base::Status fill(const FillRequest& request, FillLibrary& library) override;
+  base::Status poison(inputs::Sentinel sentinel, const std::vector<int>& sets) override;
+  base::Expected<std::vector<BufferFinding>> check(const std::vector<int>& sets,
+                                                   std::int64_t& bytes_checked) override;
+  base::Expected<std::vector<std::uint64_t>> sums() override;
+  base::Expected<Region> region(int tensor, int set) const override;
+  base::Status move(const Region& to, const Region& from) override;
+  // The memory is mapped everywhere: the host's view is the buffer.
+  base::Status read(int, int) override { return {}; }
+  base::Status write(int, int) override { return {}; }
 
 private:
-  bool wanted(const model::BufferPlace& place, const std::vector<int>& sets) const;
+  bool wanted(const model::BufferPlace& place, const std::vector<int>& sets) const {
+    return is_wanted(place, tensor_of(place), sets);
+  }
   std::span<std::byte> bytes_of(const model::BufferPlace& place) const;
   void lay_red_zones(const model::BufferPlace& place);
   void check_red_zones(const model::BufferPlace& place, BufferFinding& finding) const;

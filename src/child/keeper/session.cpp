@@ -1,5 +1,6 @@
 #include "keeper/session.hpp"
 
+#include "keeper/buffers.hpp"
 #include "keeper/keeper.hpp"
 #include "keeper/machine.hpp"
 #include "measure/cache.hpp"
@@ -47,6 +48,8 @@ Session::Answer Session::dispatch(const protocol::Request& request) {
   case Kind::sums: return sums(body);
   case Kind::copy: return copy(body);
   case Kind::machine: return machine(body);
+  case Kind::read: return move_host(body, true);
+  case Kind::write: return move_host(body, false);
   default:
     return base::fail(ErrorKind::invalid, "a keeper does not know this command",
                       {.found = protocol::to_string(request.kind)});
@@ -57,7 +60,7 @@ Session::Answer Session::hello() const {
   return Reply{Json{{"protocol", protocol::k_version},
                     {"role", "keeper"},
                     {"pid", getpid()},
-                    {"capabilities", {"cpu", "evict"}}},
+                    {"capabilities", {"cpu", "evict", "device"}}},
                {}};
 }
 
@@ -73,6 +76,16 @@ Session::Answer Session::configure(const Json& body) {
       if (core >= 0 && core < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(core), &set);
     sched_setaffinity(0, sizeof set, &set);
   }
+  if (body.contains("device")) {
+    AKO_TRY(const auto device, base::get<Json>(body, "device"));
+    AKO_TRY(const auto uuid, base::get<std::string>(device, "uuid"));
+    AKO_TRY(m_device, DeviceKeeper::make(uuid, base::get_or<std::string>(body, "cache_dir", "")));
+    return Reply{m_device->facts(), m_device->fds()};
+  }
+  return evict_from_host(evict_bytes);
+}
+
+Session::Answer Session::evict_from_host(std::int64_t evict_bytes) {
   const auto cache = measure::find_cache();
   if (evict_bytes == 0) evict_bytes = static_cast<std::int64_t>(2 * cache.bytes);
   Reply reply;
@@ -97,11 +110,11 @@ Session::Answer Session::configure(const Json& body) {
   return reply;
 }
 
-base::Expected<Buffers*> Session::arena(const Json& body, const char* key) {
+base::Expected<Store*> Session::arena(const Json& body, const char* key) {
   AKO_TRY(const auto id, base::get<std::string>(body, key));
   const auto at = m_arenas.find(id);
   if (at == m_arenas.end()) return base::fail(ErrorKind::invalid, "no such arena", {.found = id});
-  return &at->second;
+  return at->second.get();
 }
 
 Session::Answer Session::create(const Json& body) {
@@ -116,9 +129,14 @@ Session::Answer Session::create(const Json& body) {
     tensors.push_back(std::move(tensor));
   }
   if (m_arenas.contains(id)) return base::fail(ErrorKind::invalid, "that arena exists already");
-  AKO_TRY(auto buffers, Buffers::make(std::move(plan), std::move(tensors), tag));
-  const auto [at, made] = m_arenas.emplace(id, std::move(buffers));
-  return Reply{Json::object(), {at->second.fd()}};
+  std::unique_ptr<Store> store;
+  if (m_device) {
+    AKO_TRY(store, m_device->make_store(std::move(plan), std::move(tensors)));
+  } else {
+    AKO_TRY(store, Buffers::make(std::move(plan), std::move(tensors), tag));
+  }
+  const auto [at, made] = m_arenas.emplace(id, std::move(store));
+  return Reply{Json::object(), at->second->fds()};
 }
 
 Session::Answer Session::destroy(const Json& body) {
@@ -156,16 +174,18 @@ Session::Answer Session::poison(const Json& body) {
   AKO_TRY(auto* buffers, arena(body));
   AKO_TRY(const auto sets, protocol::get_ints(body, "sets"));
   AKO_TRY(const auto sentinel, base::get<std::int64_t>(body, "sentinel"));
-  buffers->poison(sentinel == 0 ? inputs::Sentinel::first : inputs::Sentinel::second, sets);
+  AKO_TRY_STATUS(
+      buffers->poison(sentinel == 0 ? inputs::Sentinel::first : inputs::Sentinel::second, sets));
   return Reply{};
 }
 
 Session::Answer Session::check(const Json& body) {
-  AKO_TRY(const auto* buffers, arena(body));
+  AKO_TRY(auto* buffers, arena(body));
   AKO_TRY(const auto sets, protocol::get_ints(body, "sets"));
   std::int64_t bytes = 0;
   Json list = Json::array();
-  for (const auto& finding : buffers->check(sets, bytes))
+  AKO_TRY(const auto findings, buffers->check(sets, bytes));
+  for (const auto& finding : findings)
     list.push_back({{"tensor", finding.tensor},
                     {"set", finding.set},
                     {"unwritten", finding.unwritten},
@@ -181,9 +201,10 @@ Session::Answer Session::check(const Json& body) {
 }
 
 Session::Answer Session::sums(const Json& body) {
-  AKO_TRY(const auto* buffers, arena(body));
+  AKO_TRY(auto* buffers, arena(body));
   Json list = Json::array();
-  for (const auto sum : buffers->sums()) list.push_back(protocol::hex(sum));
+  AKO_TRY(const auto sums, buffers->sums());
+  for (const auto sum : sums) list.push_back(protocol::hex(sum));
   return Reply{Json{{"sums", list}}, {}};
 }
 
@@ -194,19 +215,32 @@ Session::Answer Session::copy(const Json& body) {
   for (const auto& step : steps) {
     AKO_TRY(const auto s, protocol::get_ints(Json{{"step", step}}, "step"));
     if (s.size() != 4) return base::fail(ErrorKind::invalid, "a copy step has four numbers");
-    AKO_TRY(const auto source, from->buffer(s[0], s[1]));
-    AKO_TRY(const auto target, to->buffer(s[2], s[3]));
-    if (source.size() != target.size())
+    AKO_TRY(const auto source, from->region(s[0], s[1]));
+    AKO_TRY(const auto target, to->region(s[2], s[3]));
+    if (source.bytes != target.bytes)
       return base::fail(ErrorKind::invalid, "buffers of different sizes cannot be copied",
-                        {.found = fmt::format("{} and {} bytes", source.size(), target.size())});
-    std::memmove(target.data(), source.data(), source.size());
+                        {.found = fmt::format("{} and {} bytes", source.bytes, target.bytes)});
+    AKO_TRY_STATUS(to->move(target, source));
   }
   return Reply{};
 }
 
 Session::Answer Session::machine(const Json& body) {
   AKO_TRY(const auto cores, protocol::get_ints(body, "cores"));
-  return Reply{machine_state(m_ticks, cores), {}};
+  Reply reply{machine_state(m_ticks, cores), {}};
+  if (m_device) {
+    AKO_TRY(reply.body["device"], m_device->state());
+  }
+  return reply;
+}
+
+Session::Answer Session::move_host(const Json& body, bool read) {
+  AKO_TRY(auto* buffers, arena(body));
+  AKO_TRY(const auto tensor, base::get<std::int64_t>(body, "tensor"));
+  AKO_TRY(const auto set, base::get<std::int64_t>(body, "set"));
+  const auto t = static_cast<int>(tensor), s = static_cast<int>(set);
+  AKO_TRY_STATUS(read ? buffers->read(t, s) : buffers->write(t, s));
+  return Reply{};
 }
 
 int run_keeper(int channel) {

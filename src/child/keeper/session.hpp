@@ -3,7 +3,9 @@
 
 #include "base/fd.hpp"
 #include "base/shm.hpp"
-#include "keeper/buffers.hpp"
+#include "device/gpu.hpp"
+#include "keeper/device_keeper.hpp"
+#include "keeper/store.hpp"
 #include "measure/ticks.hpp"
 #include "protocol/server.hpp"
 
@@ -37,13 +39,16 @@ private:
   Answer sums(const base::Json& body);
   Answer copy(const base::Json& body);
   Answer machine(const base::Json& body);
-  base::Expected<Buffers*> arena(const base::Json& body, const char* key = "arena");
+  Answer move_host(const base::Json& body, bool read);
+  Answer evict_from_host(std::int64_t evict_bytes);
+  base::Expected<Store*> arena(const base::Json& body, const char* key = "arena");
 
   int m_channel;
   measure::Ticks m_ticks;
   std::unique_ptr<FillLibrary> m_library;
   base::UniqueFd m_evict, m_evict_read_only;
-  std::map<std::string, Buffers> m_arenas;
+  std::unique_ptr<DeviceKeeper> m_device; ///< absent on the host; arenas lie in its context
+  std::map<std::string, std::unique_ptr<Store>> m_arenas;
 };
 
 } // namespace ako::keeper

@@ -26,5 +26,6 @@ const char* system_call_name(int number);
 // Exit codes by which a worker's own code ends; a candidate that uses them harms itself alone.
 inline constexpr int k_exit_channel_lost = 97; ///< the channel was closed or damaged
 inline constexpr int k_exit_setup_failed = 98;
+inline constexpr int k_exit_device_lost = 99; ///< after an answer that said so: the context is gone
 
 } // namespace ako::protocol

@@ -88,6 +88,8 @@ enum class Kind : std::uint16_t {
   call = 37,
   sample = 38,
   residency = 39,
+  read = 64,
+  write = 65,
 };
 const char* to_string(Kind kind);
 

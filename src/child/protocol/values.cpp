@@ -32,6 +32,8 @@ const char* to_string(Kind kind) {
   case Kind::call: return "call";
   case Kind::sample: return "sample";
   case Kind::residency: return "residency";
+  case Kind::read: return "read";
+  case Kind::write: return "write";
   }
   return "unknown";
 }

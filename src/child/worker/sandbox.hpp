@@ -9,10 +9,10 @@
 namespace ako::worker {
 
 struct SandboxPlan {
-  std::string scratch;                 ///< may be read and written
-  std::vector<std::string> read_paths; ///< beyond the system's libraries
-  std::uint64_t file_bytes = 0;        ///< largest file it may write
-  bool own_proc = false;               ///< /proc shows the worker's namespace alone
+  std::string scratch;                   ///< may be read and written
+  std::vector<std::string> read_paths;   ///< beyond the system's libraries
+  std::uint64_t file_bytes = 0;          ///< largest file it may write
+  bool own_proc = false;                 ///< /proc shows the worker's namespace alone
   std::vector<std::string> device_paths; ///< device files: read, written and controlled
 };
 

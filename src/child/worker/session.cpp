@@ -64,6 +64,8 @@ int Session::run() {
                                         answer.error());
     if (!sent) return protocol::k_exit_channel_lost;
     if (request->kind == Kind::quit) return 0;
+    // A lost context cannot be had back in this process.
+    if (m_device && !m_device->lost().empty()) return protocol::k_exit_device_lost;
   }
 }
 
@@ -89,7 +91,7 @@ Session::Answer Session::hello() const {
   return Json{{"protocol", protocol::k_version},
               {"role", "worker"},
               {"pid", getpid()},
-              {"capabilities", {"cpu", "cold", "warm", "residency"}}};
+              {"capabilities", {"cpu", "cold", "warm", "residency", "device"}}};
 }
 
 Session::Answer Session::configure(const Json& body) {
@@ -107,6 +109,12 @@ Session::Answer Session::configure(const Json& body) {
     if (path.is_string()) plan.read_paths.push_back(path.get<std::string>());
   if (chdir(plan.scratch.c_str()) != 0) return invalid("the private folder is not there");
   pin(cores);
+  if (body.contains("device")) {
+    WORKER_TRY(const auto device, base::get<Json>(body, "device"));
+    WORKER_TRY(const auto uuid, base::get<std::string>(device, "uuid"));
+    WORKER_TRY(m_device, DeviceWorker::open(uuid));
+    plan.device_paths = DeviceWorker::device_files();
+  }
   // Hardware counters need a call that the sandbox forbids.
   if (auto opened = open_measure(); !opened) return tl::unexpected(opened.error());
   SandboxState state;
@@ -119,6 +127,7 @@ Session::Answer Session::configure(const Json& body) {
               {"ipc_namespace", m_namespaces.ipc},
               {"mount_namespace", m_namespaces.mount}};
   answer["label"] = mode == "full" ? sandbox_label(answer) : std::string("none");
+  if (m_device) answer["device"] = m_device->facts();
   return answer;
 }
 
@@ -134,12 +143,41 @@ protocol::Outcome<void> Session::open_measure() {
   return {};
 }
 
+protocol::Outcome<std::vector<base::UniqueFd>> Session::take_fds(std::size_t count) {
+  WORKER_TRY(auto fds, base::receive_fds(m_vault.open().channel, count, base::Deadline::never()));
+  if (fds.size() != count) return invalid("too few descriptors came with the command");
+  return fds;
+}
+
 protocol::Outcome<base::UniqueFd> Session::take_fd() {
-  WORKER_TRY(auto fds, base::receive_fds(m_vault.open().channel, 1, base::Deadline::never()));
-  return std::move(fds.front());
+  auto fds = take_fds(1);
+  if (!fds) return tl::unexpected(fds.error());
+  return std::move(fds->front());
+}
+
+Session::Answer Session::share_device(const Json& body) {
+  auto fds = take_fds(2);
+  if (!fds) return tl::unexpected(fds.error());
+  WORKER_TRY(const auto bytes, base::get<std::int64_t>(body, "bytes"));
+  WORKER_TRY(const auto image, base::get<std::int64_t>(body, "image_bytes"));
+  const auto shared = m_device->share(std::move((*fds)[0]), bytes, (*fds)[1].get(), image);
+  if (!shared) return tl::unexpected(protocol::refuse(shared.error()));
+  return Json::object();
+}
+
+Session::Answer Session::map_device(const Json& body) {
+  auto fd = take_fd();
+  if (!fd) return tl::unexpected(fd.error());
+  WORKER_TRY(const auto arena, base::get<std::string>(body, "arena"));
+  WORKER_TRY(const auto address, protocol::get_hex(body, "address"));
+  WORKER_TRY(const auto bytes, base::get<std::int64_t>(body, "bytes"));
+  const auto mapped = m_device->map(arena, std::move(*fd), address, bytes);
+  if (!mapped) return tl::unexpected(protocol::refuse(mapped.error()));
+  return Json::object();
 }
 
 Session::Answer Session::share(const Json& body) {
+  if (m_device) return share_device(body);
   auto fd = take_fd(); // taken first: a refusal must leave the stream in step
   if (!fd) return tl::unexpected(fd.error());
   WORKER_TRY(const auto bytes, base::get<std::int64_t>(body, "bytes"));
@@ -199,6 +237,7 @@ Session::Answer Session::load(const Json& body) {
 }
 
 Session::Answer Session::map(const Json& body) {
+  if (m_device) return map_device(body);
   auto fd = take_fd();
   if (!fd) return tl::unexpected(fd.error());
   WORKER_TRY(const auto arena, base::get<std::string>(body, "arena"));
@@ -212,7 +251,8 @@ Session::Answer Session::map(const Json& body) {
 
 Session::Answer Session::unmap(const Json& body) {
   WORKER_TRY(const auto arena, base::get<std::string>(body, "arena"));
-  if (m_arenas.erase(arena) == 0) return invalid("no such arena is mapped");
+  if (m_device ? !m_device->unmap(arena) : m_arenas.erase(arena) == 0)
+    return invalid("no such arena is mapped");
   return Json::object();
 }
 

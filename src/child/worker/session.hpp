@@ -5,6 +5,7 @@
 #include "base/fd.hpp"
 #include "base/shm.hpp"
 #include "protocol/server.hpp"
+#include "worker/device_worker.hpp"
 #include "worker/library.hpp"
 #include "worker/namespaces.hpp"
 #include "worker/process_state.hpp"
@@ -48,7 +49,14 @@ private:
   Answer call(const base::Json& body);
   Answer sample(const base::Json& body);
   Answer residency(const base::Json& body);
+  Answer share_device(const base::Json& body);
+  Answer map_device(const base::Json& body);
+  Answer call_device(const base::Json& body, ako_call_fn function, const char* name);
+  Answer sample_device(const base::Json& body);
+  Answer residency_device(const base::Json& body);
+  protocol::Outcome<device::SampleJob> device_job(const base::Json& body);
 
+  protocol::Outcome<std::vector<base::UniqueFd>> take_fds(std::size_t count);
   protocol::Outcome<base::UniqueFd> take_fd();
   protocol::Outcome<void> open_measure();
   protocol::Outcome<std::vector<void* const*>> sets_of(const base::Json& body, const char* key);
@@ -58,6 +66,7 @@ private:
   Vault m_vault;
   Namespaces m_namespaces;
   bool m_configured = false;
+  std::unique_ptr<DeviceWorker> m_device; ///< absent on the host
   base::Mapping m_evict;
   std::unique_ptr<ako_measure, MeasureCloser> m_measure;
   std::optional<SealedFile> m_file;

@@ -62,6 +62,7 @@ Session::Answer Session::call(const Json& body) {
                         : name == "plan"  ? m_library->plan
                                           : m_library->call;
   if (!function) return refused("invalid", fmt::format("the artifact has no ako_{}", name));
+  if (m_device) return call_device(body, function, ("ako_" + name).c_str());
   const auto set = base::get_or<std::int64_t>(body, "set", 0);
   auto tensors = sets_of(Json{{"sets", Json::array({set})}}, "sets");
   if (!tensors) return tl::unexpected(tensors.error());
@@ -128,6 +129,7 @@ std::uint32_t timing_from(const std::string& word) {
 
 Session::Answer Session::sample(const Json& body) {
   if (!m_library) return refused("invalid", "nothing is loaded");
+  if (m_device) return sample_device(body);
   Prepared prepared;
   auto sets = sets_of(body, "sets");
   auto warmup = sets_of(body, "warmup_sets");
@@ -200,6 +202,7 @@ Session::Answer Session::sample(const Json& body) {
 }
 
 Session::Answer Session::residency(const Json& body) {
+  if (m_device) return residency_device(body);
   const auto set = base::get_or<std::int64_t>(body, "set", 0);
   auto tensors = sets_of(Json{{"sets", Json::array({set})}}, "sets");
   if (!tensors) return tl::unexpected(tensors.error());
