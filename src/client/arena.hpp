@@ -23,8 +23,11 @@ public:
   std::uint64_t id() const { return m_id; }
   const std::string& tag() const { return m_tag; }
   const model::ArenaPlan& plan() const { return m_plan; }
-  int fd() const { return m_fd.get(); }
-  /// What stands in one buffer now: a view, read only, valid while the arena lives.
+  int fd() const { return m_fd.get(); } ///< of the memory itself
+  bool on_device() const { return static_cast<bool>(m_mirror_fd); }
+  int mirror_fd() const { return m_mirror_fd.get(); } ///< on a device: of the host's view
+  /// What stands in one buffer now: a view, read only, valid while the arena lives. On a device:
+  /// what stood there at the last Keeper::read of it.
   std::span<const std::byte> bytes(int tensor, int set) const;
   /// Address of one buffer, the same in every process.
   std::uint64_t address(int tensor, int set) const;
@@ -35,7 +38,7 @@ private:
   std::uint64_t m_id = 0;
   std::string m_tag;
   model::ArenaPlan m_plan;
-  base::UniqueFd m_fd;
+  base::UniqueFd m_fd, m_mirror_fd;
   base::Mapping m_mapping;
 };
 

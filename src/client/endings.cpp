@@ -98,6 +98,7 @@ WorkerFailure refused(const Incident& incident) {
   failure.data = incident.data;
   if (incident.word == "returned_error") failure.kind = FailureKind::returned_error;
   else if (incident.word == "threw") failure.kind = FailureKind::threw;
+  else if (incident.word == "device_fault") failure.kind = FailureKind::crashed;
   else if (incident.word == "load_failed") failure.kind = FailureKind::load_failed;
   else if (incident.word == "stale") failure.kind = FailureKind::stale;
   else {
@@ -160,7 +161,9 @@ Json locate(std::uint64_t address, const std::vector<MappedArena>& arenas) {
 
 std::vector<std::string> child_environment() {
   std::vector<std::string> environment{"LC_ALL=C"};
-  if (const char* path = std::getenv("PATH")) environment.push_back(fmt::format("PATH={}", path));
+  for (const char* name : {"PATH", "AKO_GPU_PATH"})
+    if (const char* value = std::getenv(name))
+      environment.push_back(fmt::format("{}={}", name, value));
 #if defined(__SANITIZE_ADDRESS__)
   // Leak checks stop all threads through ptrace, which children do not allow.
   environment.emplace_back("ASAN_OPTIONS=detect_leaks=0");

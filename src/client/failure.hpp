@@ -17,7 +17,7 @@ namespace ako::client {
   X(threw)              /* an exception left ako_call; the worker lives on                      */ \
   X(load_failed)        /* dlopen or a missing symbol: the loader's words; the worker lives on  */ \
   X(stale)              /* the file to load has another hash than the spec; the worker lives on */ \
-  X(crashed)            /* a signal; data.fault says where                                      */ \
+  X(crashed)            /* a signal, or a device fault; data.fault says where                  */ \
   X(exited)             /* exit(), _exit() or quick_exit() inside the candidate                 */ \
   X(hung)               /* the deadline passed on the parent's clock                            */ \
   X(violation)          /* bytes on the private channel that the worker cannot have sent        */ \

@@ -22,9 +22,12 @@ struct Keeper::State {
   double deadline_seconds = 60;
   std::uint64_t next_arena = 1;
   std::int64_t evict_bytes = 0, cache_bytes = 0;
-  base::UniqueFd evict_fd;
+  base::UniqueFd evict_fd, image_fd;
+  bool on_device = false;
+  std::int64_t image_bytes = 0;
+  Json device_facts = Json::object();
 
-  Expected<Json> ask(Kind kind, const Json& body, base::UniqueFd* received = nullptr) {
+  Expected<Json> ask(Kind kind, const Json& body, std::vector<base::UniqueFd>* received = nullptr) {
     auto answer =
         link->ask(kind, body, base::Deadline::after_seconds(deadline_seconds), {}, received);
     if (answer) return std::move(*answer);
@@ -70,13 +73,18 @@ Expected<Keeper> Keeper::start(KeeperOptions options) {
   std::error_code ignored;
   const auto task_dir =
       std::filesystem::absolute(options.task_dir.empty() ? "." : options.task_dir, ignored);
-  base::UniqueFd fd;
-  AKO_TRY(const auto facts, state.ask(Kind::configure,
-                                      Json{{"task_dir", task_dir.string()},
-                                           {"cores", options.cores},
-                                           {"evict_bytes", options.evict_bytes}},
-                                      options.evict_bytes >= 0 ? &fd : nullptr));
-  state.evict_fd = std::move(fd);
+  state.on_device = options.device.has_value();
+  Json configure{{"task_dir", task_dir.string()},
+                 {"cores", options.cores},
+                 {"evict_bytes", options.evict_bytes},
+                 {"cache_dir", options.cache_dir.string()}};
+  if (options.device) configure["device"] = {{"uuid", options.device->uuid}};
+  std::vector<base::UniqueFd> fds(state.on_device ? 2u : options.evict_bytes >= 0 ? 1u : 0u);
+  AKO_TRY(const auto facts, state.ask(Kind::configure, configure, &fds));
+  if (!fds.empty()) state.evict_fd = std::move(fds.front());
+  if (fds.size() > 1) state.image_fd = std::move(fds.back());
+  state.image_bytes = base::get_or<std::int64_t>(facts, "image_bytes", 0);
+  state.device_facts = base::get_or<Json>(facts, "device", Json::object());
   AKO_TRY(state.evict_bytes, base::get<std::int64_t>(facts, "evict_bytes"));
   AKO_TRY(state.cache_bytes, base::get<std::int64_t>(facts, "cache_bytes"));
   return keeper;
@@ -158,15 +166,23 @@ Expected<Arena> Keeper::create_arena(const model::Contract& contract,
   AKO_TRY_STATUS(check_sizes(plan, tensors));
   Arena arena;
   arena.m_id = m_state->next_arena++;
+  std::vector<base::UniqueFd> fds(m_state->on_device ? 2u : 1u);
   AKO_TRY_STATUS(m_state->ask(Kind::create,
                               Json{{"arena", protocol::hex(arena.m_id)},
                                    {"plan", model::to_json(plan)},
                                    {"tensors", tensors},
                                    {"tag", tag}},
-                              &arena.m_fd));
-  AKO_TRY(arena.m_mapping,
-          base::Mapping::map(arena.m_fd.get(), static_cast<std::size_t>(plan.bytes), plan.address,
-                             base::Access::read));
+                              &fds));
+  arena.m_fd = std::move(fds.front());
+  const auto bytes = static_cast<std::size_t>(plan.bytes);
+  if (m_state->on_device) {
+    arena.m_mirror_fd = std::move(fds.back());
+    AKO_TRY(arena.m_mapping,
+            base::Mapping::map(arena.m_mirror_fd.get(), bytes, 0, base::Access::read));
+  } else {
+    AKO_TRY(arena.m_mapping,
+            base::Mapping::map(arena.m_fd.get(), bytes, plan.address, base::Access::read));
+  }
   arena.m_plan = std::move(plan);
   arena.m_tag = std::move(tag);
   return arena;
@@ -245,6 +261,34 @@ Status Keeper::copy(const Arena& from, const Arena& to, const std::vector<CopySt
   return {};
 }
 
+namespace {
+
+Json buffer_json(const Arena& arena, int tensor, int set) {
+  return Json{{"arena", protocol::hex(arena.id())}, {"tensor", tensor}, {"set", set}};
+}
+
+/// The place's own set: static tensors lie once.
+Expected<int> set_of(const Arena& arena, int tensor, int set) {
+  const auto* place = find_place(arena.plan(), tensor, set);
+  if (place) return place->set;
+  return base::fail(ErrorKind::internal, "the arena holds no such buffer",
+                    {.found = fmt::format("tensor {} set {}", tensor, set)});
+}
+
+} // namespace
+
+Status Keeper::read(const Arena& arena, int tensor, int set) {
+  AKO_TRY(const int at, set_of(arena, tensor, set));
+  AKO_TRY_STATUS(m_state->ask(Kind::read, buffer_json(arena, tensor, at)));
+  return {};
+}
+
+Status Keeper::write(const Arena& arena, int tensor, int set) {
+  AKO_TRY(const int at, set_of(arena, tensor, set));
+  AKO_TRY_STATUS(m_state->ask(Kind::write, buffer_json(arena, tensor, at)));
+  return {};
+}
+
 Expected<MachineState> Keeper::machine_state(const std::vector<int>& cores) {
   AKO_TRY(const auto answer, m_state->ask(Kind::machine, Json{{"cores", cores}}));
   MachineState state;
@@ -278,6 +322,10 @@ double foreign_load(const MachineState& before, const MachineState& after,
 
 std::int64_t Keeper::evict_bytes() const { return m_state->evict_bytes; }
 int Keeper::evict_fd() const { return m_state->evict_fd.get(); }
+bool Keeper::on_device() const { return m_state->on_device; }
+const Json& Keeper::device_facts() const { return m_state->device_facts; }
+int Keeper::image_fd() const { return m_state->image_fd.get(); }
+std::int64_t Keeper::image_bytes() const { return m_state->image_bytes; }
 std::int64_t Keeper::cache_bytes() const { return m_state->cache_bytes; }
 std::int64_t Keeper::cpu_ns() const { return activity_of(pid()).cpu_ns; }
 int Keeper::pid() const { return m_state->link->process().pid(); }

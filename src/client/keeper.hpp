@@ -7,6 +7,7 @@
 #include "inputs/poison.hpp"
 #include "inputs/recipe.hpp"
 #include "model/contract.hpp"
+#include "model/device.hpp"
 #include "model/resolved.hpp"
 
 #include <cstdint>
@@ -29,7 +30,9 @@ struct KeeperOptions {
   /// Bytes of the read-only buffer that workers sweep to evict the last-level cache; 0 = twice
   /// that cache. -1 = none (warm jobs alone).
   std::int64_t evict_bytes = 0;
-  double deadline_seconds = 60; ///< of one command
+  std::optional<model::DeviceId> device; ///< where the buffers lie; absent = host memory
+  std::filesystem::path cache_dir;       ///< compiled kernels are kept there; empty = not kept
+  double deadline_seconds = 60;          ///< of one command
 };
 
 /// What to fill: contents depend on (seed, epoch, tensor, set), fill and recipe alone.
@@ -80,7 +83,7 @@ struct MachineState {
   std::int64_t at_ns = 0; ///< monotonic
   std::int64_t busy_resolution_ns = 0;
   std::optional<double> temperature_c;
-  base::Json device; ///< empty on the cpu lane
+  base::Json device; ///< empty on the cpu lane; else sm_mhz, power_w, reasons, processes, ...
 };
 
 /// foreign_load of the cores between two states, in [0, 1]: their busy and stolen time less
@@ -127,9 +130,17 @@ public:
   /// Copies whole buffers (inouts into the reference's arena). Sizes must agree.
   base::Status copy(const Arena& from, const Arena& to, const std::vector<CopyStep>& steps);
 
+  /// On a device: brings one buffer into the arena's host view, or takes it from there.
+  base::Status read(const Arena& arena, int tensor, int set);
+  base::Status write(const Arena& arena, int tensor, int set);
+
   base::Expected<MachineState> machine_state(const std::vector<int>& cores);
   std::int64_t evict_bytes() const;
-  int evict_fd() const;             ///< -1 when there is none
+  int evict_fd() const; ///< -1 when there is none
+  bool on_device() const;
+  const base::Json& device_facts() const; ///< empty on the host
+  int image_fd() const;                   ///< on a device: of ako's kernels
+  std::int64_t image_bytes() const;
   std::int64_t cache_bytes() const; ///< last-level cache as found
   std::int64_t cpu_ns() const;      ///< processor time the keeper has used, from outside
   int pid() const;

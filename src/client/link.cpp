@@ -99,7 +99,8 @@ base::Expected<Link> Link::start(const LinkOptions& options) {
 }
 
 tl::expected<Json, Incident> Link::ask(protocol::Kind kind, const Json& body, Deadline deadline,
-                                       std::vector<int> fds, base::UniqueFd* received) {
+                                       std::vector<int> fds,
+                                       std::vector<base::UniqueFd>* received) {
   if (!m_alive)
     return tl::unexpected(
         local(base::fail(base::ErrorKind::internal, "the child has ended already").value()));
@@ -135,11 +136,11 @@ tl::expected<Json, Incident> Link::ask(protocol::Kind kind, const Json& body, De
     incident.data = base::get_or<Json>(*answer, "data", Json::object());
     return tl::unexpected(std::move(incident));
   }
-  if (received) {
-    auto passed = base::receive_fds(m_socket.get(), 1, deadline);
-    if (!passed)
+  if (received && !received->empty()) {
+    auto passed = base::receive_fds(m_socket.get(), received->size(), deadline);
+    if (!passed || passed->size() != received->size())
       return tl::unexpected(fatal(Kind::violation, "no descriptor came with the answer"));
-    *received = std::move(passed->front());
+    *received = std::move(*passed);
   }
   if (auto incident = drain()) return tl::unexpected(std::move(*incident));
   if (auto incident = check_folder()) return tl::unexpected(std::move(*incident));

@@ -61,10 +61,10 @@ public:
   Link& operator=(Link&&) noexcept = default;
 
   /// Sends one request (and descriptors) and waits for its answer. With `received` the answer
-  /// brings one descriptor.
+  /// brings as many descriptors as that list is long.
   tl::expected<base::Json, Incident> ask(protocol::Kind kind, const base::Json& body,
                                          base::Deadline deadline, std::vector<int> fds = {},
-                                         base::UniqueFd* received = nullptr);
+                                         std::vector<base::UniqueFd>* received = nullptr);
   bool alive() const { return m_alive; }
   base::Process& process() { return *m_process; }
   const base::Process& process() const { return *m_process; }

@@ -102,6 +102,7 @@ SandboxReport sandbox_from(const Json& json) {
   report.ipc_namespace = flag("ipc_namespace");
   report.mount_namespace = flag("mount_namespace");
   report.label = base::get_or<std::string>(json, "label", "");
+  report.device = base::get_or<Json>(json, "device", Json::object());
   return report;
 }
 
@@ -132,7 +133,8 @@ LinkOptions link_options(const WorkerOptions& options, const std::filesystem::pa
   link.flood_bytes = options.flood_bytes;
   link.watched_folder = scratch;
   link.disk_bytes = options.disk_bytes;
-  link.limits.open_files = 512;
+  // A driver holds a descriptor for every mapping that it makes.
+  link.limits.open_files = options.device ? 8192 : 512;
   link.limits.core_bytes = 0;
   return link;
 }
@@ -165,14 +167,13 @@ Answer<Worker> Worker::start(WorkerOptions options) {
                                                 {.where = state.options.program.string()})
                                          .value(),
                                      "start"));
-  CLIENT_ASK(const auto contained,
-             state.ask(Kind::configure,
-                       Json{{"scratch", scratch.string()},
-                            {"cores", state.options.cores},
-                            {"sandbox", state.options.sandbox == Sandbox::full ? "full" : "none"},
-                            {"disk_bytes", state.options.disk_bytes},
-                            {"read_paths", read_paths(state.options.spec)}},
-                       seconds));
+  Json configure{{"scratch", scratch.string()},
+                 {"cores", state.options.cores},
+                 {"sandbox", state.options.sandbox == Sandbox::full ? "full" : "none"},
+                 {"disk_bytes", state.options.disk_bytes},
+                 {"read_paths", read_paths(state.options.spec)}};
+  if (state.options.device) configure["device"] = {{"uuid", state.options.device->uuid}};
+  CLIENT_ASK(const auto contained, state.ask(Kind::configure, configure, seconds));
   state.sandbox = sandbox_from(contained);
   return worker;
 }
@@ -182,9 +183,12 @@ Answer<void> Worker::share_eviction(const Keeper& keeper) {
     return tl::unexpected(from_error(
         base::fail(base::ErrorKind::internal, "the keeper has no eviction buffer").value(),
         "share"));
-  CLIENT_ASK(const auto answer,
-             m_state->ask(Kind::share, Json{{"bytes", keeper.evict_bytes()}},
-                          m_state->options.limits.load_seconds, {keeper.evict_fd()}));
+  std::vector<int> fds{keeper.evict_fd()};
+  if (keeper.on_device()) fds.push_back(keeper.image_fd());
+  CLIENT_ASK(const auto answer, m_state->ask(Kind::share,
+                                             Json{{"bytes", keeper.evict_bytes()},
+                                                  {"image_bytes", keeper.image_bytes()}},
+                                             m_state->options.limits.load_seconds, std::move(fds)));
   static_cast<void>(answer);
   return {};
 }
@@ -277,6 +281,7 @@ Json job_json(const SampleJob& job) {
               {"cache", model::to_string(job.cache)},
               {"eviction", job.eviction == SampleJob::Eviction::once ? "once" : "every_call"},
               {"warm_tensors", job.warm_tensors},
+              {"clock", model::to_string(job.clock)},
               {"timing", timing}};
 }
 
@@ -299,6 +304,8 @@ SampleReport sample_from(const Json& answer) {
                      integer(answer, "cache_misses", -1)};
   report.changed = texts(answer, "changed");
   report.cache_state = base::get_or<std::string>(answer, "cache_state", "");
+  report.device = base::get_or<Json>(answer, "device", Json::object());
+  report.stray_operations = static_cast<int>(base::get_or<std::int64_t>(report.device, "stray", 0));
   return report;
 }
 

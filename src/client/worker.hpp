@@ -9,6 +9,7 @@
 #include "client/keeper.hpp"
 #include "model/artifact.hpp"
 #include "model/contract.hpp"
+#include "model/device.hpp"
 #include "model/resolved.hpp"
 
 #include <cstdint>
@@ -25,17 +26,19 @@ struct WorkerOptions {
   std::filesystem::path program; ///< empty = find_child_program()
   model::LaunchSpec spec;
   Sandbox sandbox = Sandbox::full;
-  model::ResourceLimits limits;        ///< load_seconds, call_seconds, output_bytes are used
-  std::vector<int> cores;              ///< affinity; empty = all that ako may use
-  std::int64_t flood_bytes = 64 << 20; ///< printed in all before it is ended
-  std::int64_t disk_bytes = 64 << 20;  ///< in its private folder before it is ended
+  model::ResourceLimits limits;          ///< load_seconds, call_seconds, output_bytes are used
+  std::optional<model::DeviceId> device; ///< where it runs; absent = the host
+  std::vector<int> cores;                ///< affinity; empty = all that ako may use
+  std::int64_t flood_bytes = 64 << 20;   ///< printed in all before it is ended
+  std::int64_t disk_bytes = 64 << 20;    ///< in its private folder before it is ended
 };
 
 /// What of the sandbox the kernel gave: each member true = in force.
 struct SandboxReport {
   bool landlock = false, seccomp = false, user_namespace = false, pid_namespace = false,
        network_namespace = false, ipc_namespace = false, mount_namespace = false;
-  std::string label; ///< "full", or what is missing: "no landlock"
+  std::string label;                        ///< "full", or what is missing: "no landlock"
+  base::Json device = base::Json::object(); ///< {uuid, timestamps: "cupti"|"events", fallback}
 };
 
 struct LoadReport {
@@ -91,6 +94,7 @@ struct SampleJob {
   enum class Eviction { every_call, once } eviction = Eviction::every_call;
   /// Tensors by index whose cache state differs from `cache`.
   std::vector<int> warm_tensors;
+  model::Clock clock = model::Clock::device; ///< on a device; the host has one clock
   enum class Timing { automatic, each_call, whole_pass } timing = Timing::automatic;
 };
 
@@ -115,6 +119,9 @@ struct SampleReport {
       0; ///< processor time of the worker's processes meanwhile, from outside
   std::int64_t parent_wait_ns = 0; ///< time they were ready and did not run
   std::string cache_state;         ///< "cold-clean", "warm", or what was reached instead
+  /// On a device: {how, gate, label, operations, stray, busy_ns: [...]}; else empty.
+  base::Json device = base::Json::object();
+  int stray_operations = 0; ///< on a device, outside the window of every call
 };
 
 /// Residency probe: does eviction evict, and does warming warm? Times of one line, in ns.

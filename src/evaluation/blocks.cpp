@@ -69,6 +69,33 @@ bool shares_cold(const model::Contract& contract, const model::ResolvedShape& sh
 
 } // namespace
 
+namespace {
+
+/// Device blocks: gate, eviction by reads at the speed of its memory, a handful of commands.
+constexpr double k_device_block_ns = 1.2e6, k_device_evict_ns_per_byte = 1 / 4000.0;
+constexpr double k_device_command_ns = 1.5e6; ///< of one block: refresh, poison, check and frames
+constexpr double k_device_handle_ns_per_byte = 6 / 1500.0;
+constexpr int k_most_device_sets = 32;
+constexpr std::int64_t k_most_device_arena_bytes = 4ll << 30;
+
+void plan_device_blocks(BlockPlan& plan, const model::Contract& contract, std::int64_t set_bytes,
+                        double call_ns, std::int64_t cache_bytes) {
+  const double evict = plan.cache == model::CacheState::cold
+                           ? k_device_evict_ns_per_byte * 2.0 * static_cast<double>(cache_bytes)
+                           : 2e3;
+  const double each = call_ns + evict;
+  const auto room = std::max<std::int64_t>(k_most_device_arena_bytes / set_bytes - 1, 1);
+  plan.timed_sets = static_cast<int>(std::clamp<std::int64_t>(
+      std::min(room, static_cast<std::int64_t>(k_device_block_ns / each)), 1, k_most_device_sets));
+  const double handling =
+      k_device_handle_ns_per_byte * static_cast<double>(set_bytes) * plan.timed_sets;
+  const double pair_ns = 2 * (plan.timed_sets * each + handling + k_device_command_ns);
+  plan.pairs = std::clamp(static_cast<int>(k_placement_ns / pair_ns),
+                          std::min(k_least_pairs, contract.limits.pairs), contract.limits.pairs);
+}
+
+} // namespace
+
 BlockPlan plan_blocks(const model::Contract& contract, const model::ResolvedShape& shape,
                       double call_ns, std::int64_t cache_bytes) {
   BlockPlan plan;
@@ -78,6 +105,10 @@ BlockPlan plan_blocks(const model::Contract& contract, const model::ResolvedShap
       plan.warm_tensors.push_back(static_cast<int>(t));
   const auto set_bytes = std::max<std::int64_t>(fresh_bytes(contract, shape), 1);
   const double call = std::max(call_ns, 1.0);
+  if (contract.kernel.lane != model::Lane::cpu) {
+    plan_device_blocks(plan, contract, set_bytes, call, cache_bytes);
+    return plan;
+  }
   double block_ns = 0;
   if (plan.cache == model::CacheState::warm) {
     const auto room = std::max<std::int64_t>(cache_bytes / 2 / set_bytes, 1);

@@ -32,6 +32,8 @@ bool has_inouts(const model::ResolvedShape& shape);
 /// to a pass of about 100 us. Cold: one eviction a block where no tensor is shared between sets (as
 /// many sets as make 400 us), else one a call (few sets). Long calls take fewer pairs, so that a
 /// placement of one shape stays near a third of a second; never fewer than 4.
+/// On a device every call is timed alone by device timestamps, evicted (or warmed) before each; a
+/// block is about 2 ms of device time.
 BlockPlan plan_blocks(const model::Contract& contract, const model::ResolvedShape& shape,
                       double call_ns, std::int64_t cache_bytes);
 

@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <chrono>
 #include <sched.h>
+#include <set>
 #include <thread>
+#include <tuple>
 #include <unistd.h>
 
 namespace ako::evaluation {
@@ -80,6 +82,7 @@ public:
     options.sandbox = m_options.sandbox;
     options.limits = m_options.contract->limits;
     options.cores = m_options.cores;
+    options.device = m_options.device;
     auto worker = Worker::start(std::move(options));
     if (!worker) return tl::unexpected(worker.error());
     p.worker.emplace(std::move(*worker));
@@ -94,6 +97,7 @@ public:
 
   base::Status open(const model::ResolvedShape& shape, int sets, std::uint64_t colour) override {
     close();
+    changed();
     AKO_TRY(model::ArenaPlan plan, model::plan_arena(*m_options.contract, shape, sets, 0, colour));
     AKO_TRY(client::Arena shared,
             m_keeper.create_arena(*m_options.contract, shape, plan, shape.tag));
@@ -125,30 +129,35 @@ public:
   }
 
   base::Status fill(const Content& content) override {
+    changed();
     AKO_TRY_STATUS(m_keeper.fill(*m_shared, job(content)));
     return hand_over_inouts();
   }
 
   base::Status refresh(const Content& content) override {
+    changed();
     AKO_TRY_STATUS(m_keeper.refresh(*m_shared, job(content)));
     return hand_over_inouts();
   }
 
   base::Status write(int tensor, int set, std::span<const std::byte> bytes) override {
+    changed();
     const auto& place = m_shared->plan().place(tensor, set);
     AKO_CHECK(static_cast<std::int64_t>(bytes.size()) <= place.bytes, "more bytes than the buffer");
     // The parent maps arenas read only; through the descriptor it may write.
     std::size_t done = 0;
     while (done < bytes.size()) {
-      const ssize_t wrote = ::pwrite(m_shared->fd(), bytes.data() + done, bytes.size() - done,
+      const int fd = m_shared->on_device() ? m_shared->mirror_fd() : m_shared->fd();
+      const ssize_t wrote = ::pwrite(fd, bytes.data() + done, bytes.size() - done,
                                      place.offset + static_cast<off_t>(done));
       if (wrote <= 0) return base::fail_errno("could not write a test input", "arena", errno);
       done += static_cast<std::size_t>(wrote);
     }
-    return {};
+    return m_shared->on_device() ? m_keeper.write(*m_shared, tensor, set) : base::Status{};
   }
 
   base::Status poison(inputs::Sentinel sentinel, const std::vector<int>& sets) override {
+    changed();
     return m_keeper.poison(*m_shared, sentinel, sets);
   }
 
@@ -164,6 +173,7 @@ public:
   }
 
   Answer<client::CallReport> call(Side side, int set, client::Function function) override {
+    changed();
     Party& p = party(side);
     Running running(*p.worker);
     if (auto bound = bind_running(side, p); !bound) return tl::unexpected(bound.error());
@@ -171,17 +181,18 @@ public:
   }
 
   Answer<client::SampleReport> sample(Side side, const client::SampleJob& job) override {
+    changed();
     Party& p = party(side);
     Running running(*p.worker);
     if (auto bound = bind_running(side, p); !bound) return tl::unexpected(bound.error());
     return p.worker->sample(job);
   }
 
-  std::span<const std::byte> bytes(int tensor, int set) const override {
-    return m_shared->bytes(tensor, set);
+  base::Expected<std::span<const std::byte>> bytes(int tensor, int set) override {
+    return fetched(*m_shared, tensor, set);
   }
-  std::span<const std::byte> expected_bytes(int tensor, int set) const override {
-    return m_own->bytes(tensor, set);
+  base::Expected<std::span<const std::byte>> expected_bytes(int tensor, int set) override {
+    return fetched(*m_own, tensor, set);
   }
 
   base::Expected<client::MachineState> machine() override {
@@ -203,6 +214,19 @@ private:
     failure.during = std::move(during);
     failure.error = std::move(error);
     return tl::unexpected(std::move(failure));
+  }
+
+  /// From here on nothing that was fetched from a device is known to stand.
+  void changed() { m_fetched.clear(); }
+
+  base::Expected<std::span<const std::byte>> fetched(const client::Arena& arena, int tensor,
+                                                     int set) {
+    const auto key = std::tuple(arena.id(), tensor, set);
+    if (arena.on_device() && !m_fetched.contains(key)) {
+      AKO_TRY_STATUS(m_keeper.read(arena, tensor, set));
+      m_fetched.insert(key);
+    }
+    return arena.bytes(tensor, set);
   }
 
   Answer<void> bind_running(Side side, Party& p) {
@@ -254,18 +278,24 @@ private:
   std::array<Party, 3> m_parties;
   std::optional<client::Arena> m_shared, m_own;
   model::ResolvedShape m_shape;
+  std::set<std::tuple<std::uint64_t, int, int>> m_fetched; ///< arena, tensor, set
   int m_sets = 0;
   std::uint64_t m_opened = 0;
 };
 
 } // namespace
 
-base::Expected<std::unique_ptr<Stage>> make_child_stage(const ChildStageOptions& options) {
+base::Expected<std::unique_ptr<Stage>> make_child_stage(const ChildStageOptions& given) {
+  ChildStageOptions options = given;
+  // A gated block does not feel the host; driver and timestamps have threads of their own.
+  if (options.device) options.cores.clear();
   auto off = std::make_unique<OffMeasuringCores>(options.cores);
   client::KeeperOptions keeper_options;
   keeper_options.program = options.child_program;
   keeper_options.task_dir = options.task_dir;
   keeper_options.cores = options.cores;
+  keeper_options.device = options.device;
+  keeper_options.cache_dir = options.cache_dir;
   AKO_TRY(client::Keeper keeper, client::Keeper::start(std::move(keeper_options)));
   return std::unique_ptr<Stage>(
       std::make_unique<ChildStage>(options, std::move(off), std::move(keeper)));

@@ -18,6 +18,7 @@ struct ChildStageOptions {
   std::map<int, std::filesystem::path> custom_fills; ///< by tensor index
   std::vector<int> cores;                            ///< where workers run; empty = all of them
   std::optional<model::DeviceId> device; ///< where buffers lie and calls run; absent = the host
+  std::filesystem::path cache_dir;       ///< for what is compiled for a device; empty = not kept
   client::Sandbox sandbox = client::Sandbox::full;
 };
 

@@ -95,7 +95,7 @@ private:
     AKO_TRY(client::CheckReport report, m_stage.check(sets));
     auto found = evidence_of(report, *m_case.shape, place());
     m_out.evidence.insert(m_out.evidence.end(), found.begin(), found.end());
-    if (m_case.repeats > 1) keep_outputs();
+    if (m_case.repeats > 1) return keep_outputs();
     return {};
   }
 
@@ -109,11 +109,12 @@ private:
                               false});
   }
 
-  void keep_outputs() {
+  base::Status keep_outputs() {
     for (int tensor : outputs_of(*m_case.shape)) {
-      auto bytes = m_stage.bytes(tensor, 0);
+      AKO_TRY(const auto bytes, m_stage.bytes(tensor, 0));
       m_runs[tensor].emplace_back(bytes.begin(), bytes.end());
     }
+    return {};
   }
 
   base::Status grade() {

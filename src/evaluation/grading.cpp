@@ -31,9 +31,11 @@ base::Expected<judge::CompareResult> Grader::compare_output(int tensor, int set)
   const model::Tensor& declared = m_request.contract->tensors[index];
   const model::ResolvedTensor& resolved = m_shape.tensors[index];
   judge::CompareRequest compare;
-  compare.got = judge::view(resolved, m_stage.bytes(tensor, set));
+  AKO_TRY(const auto got, m_stage.bytes(tensor, set));
+  AKO_TRY(const auto expected, m_stage.expected_bytes(tensor, set));
+  compare.got = judge::view(resolved, got);
   compare.expected = judge::expected_view(resolved, m_request.contract->reference.precision,
-                                          declared.compare, m_stage.expected_bytes(tensor, set));
+                                          declared.compare, expected);
   compare.how = declared.compare;
   compare.property = declared.property;
   compare.tolerance.nan_meaningful = declared.nan_meaningful;
@@ -41,9 +43,10 @@ base::Expected<judge::CompareResult> Grader::compare_output(int tensor, int set)
     AKO_TRY(compare.tolerance, judge::derive_tolerance(*m_request.contract, m_shape, tensor));
   }
   if (declared.compare == model::Compare::property)
-    for (std::size_t t = 0; t < m_shape.tensors.size(); ++t)
-      compare.others.push_back(
-          judge::view(m_shape.tensors[t], m_stage.bytes(static_cast<int>(t), set)));
+    for (std::size_t t = 0; t < m_shape.tensors.size(); ++t) {
+      AKO_TRY(const auto other, m_stage.bytes(static_cast<int>(t), set));
+      compare.others.push_back(judge::view(m_shape.tensors[t], other));
+    }
   return judge::compare(compare);
 }
 

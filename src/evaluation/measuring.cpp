@@ -120,6 +120,7 @@ private:
     job.warmup_sets = {1};
     job.cache = m_request.contract->accept.cache;
     job.warm_tensors = blocks().warm_tensors;
+    job.clock = m_request.contract->accept.clock;
     for (Side side : {Side::incumbent, Side::candidate}) {
       if (has_inouts(shape())) AKO_TRY_STATUS(m_stage.fill(m_content));
       auto report = m_stage.sample(side, job);
@@ -216,6 +217,7 @@ private:
     job.cache = blocks().cache;
     job.eviction = blocks().eviction;
     job.warm_tensors = blocks().warm_tensors;
+    job.clock = m_request.contract->accept.clock;
     auto report = m_stage.sample(side, job);
     if (!report) {
       end(report.error(), side);
@@ -259,6 +261,14 @@ private:
     times.cpu_ns = static_cast<double>(report.parent_cpu_ns);
     times.calls_claimed = report.calls;
     times.calls_ordered = static_cast<std::int64_t>(blocks().timed().size());
+    if (report.stray_operations > 0)
+      evidence.push_back(
+          {"work_outside_stream",
+           fmt::format("{} device operations of {} calls ran outside the stream that "
+                       "the calls were given",
+                       report.stray_operations, report.calls),
+           {{"operations", report.stray_operations}, {"place", judge::to_json(place())}},
+           true});
     auto claims = judge::time_claims(place(), times);
     evidence.insert(evidence.end(), claims.begin(), claims.end());
     return take(side, std::move(evidence));

@@ -27,7 +27,7 @@ base::Status apply_change(Stage& stage, judge::InputChange change,
                           const model::ResolvedShape& shape) {
   std::vector<std::vector<std::byte>> copies;
   for (std::size_t t = 0; t < shape.tensors.size(); ++t) {
-    auto bytes = stage.bytes(static_cast<int>(t), 0);
+    AKO_TRY(const auto bytes, stage.bytes(static_cast<int>(t), 0));
     copies.emplace_back(bytes.begin(), bytes.end());
   }
   std::vector<std::span<std::byte>> views(copies.begin(), copies.end());
@@ -53,9 +53,11 @@ judge::Oracle make_oracle(Stage& stage, const std::vector<model::ResolvedShape>&
     for (std::size_t t = 0; t < shape.tensors.size(); ++t) {
       const auto role = shape.tensors[t].role;
       std::span<const std::byte> bytes;
-      if (role == model::TensorRole::in) bytes = stage.bytes(static_cast<int>(t), 0);
-      else if (role != model::TensorRole::workspace)
-        bytes = stage.expected_bytes(static_cast<int>(t), 0);
+      if (role == model::TensorRole::in) {
+        AKO_TRY(bytes, stage.bytes(static_cast<int>(t), 0));
+      } else if (role != model::TensorRole::workspace) {
+        AKO_TRY(bytes, stage.expected_bytes(static_cast<int>(t), 0));
+      }
       answer.tensors.emplace_back(bytes.begin(), bytes.end());
     }
     return answer;

@@ -56,8 +56,9 @@ public:
   virtual Answer<client::SampleReport> sample(model::Side side, const client::SampleJob& job) = 0;
 
   /// Bytes as they stand: in the shared buffers, and where the reference wrote (outputs, inouts).
-  virtual std::span<const std::byte> bytes(int tensor, int set) const = 0;
-  virtual std::span<const std::byte> expected_bytes(int tensor, int set) const = 0;
+  /// Valid until the next command. From a device they are fetched first, which can fail.
+  virtual base::Expected<std::span<const std::byte>> bytes(int tensor, int set) = 0;
+  virtual base::Expected<std::span<const std::byte>> expected_bytes(int tensor, int set) = 0;
 
   virtual base::Expected<client::MachineState> machine() = 0;
   virtual std::int64_t cache_bytes() const = 0; ///< last-level cache

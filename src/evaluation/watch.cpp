@@ -22,13 +22,36 @@ void Watch::add(const client::SampleReport& report) {
   m_wall_ns += timed;
 }
 
+namespace {
+
+double device_clock(const client::MachineState& state) {
+  return static_cast<double>(base::get_or<std::int64_t>(state.device, "sm_mhz", 0)) / 1000;
+}
+
+/// Processes that came to the device between two states.
+std::int64_t neighbours(const client::MachineState& before, const client::MachineState& after) {
+  return base::get_or<std::int64_t>(after.device, "processes", 0) -
+         base::get_or<std::int64_t>(before.device, "processes", 0);
+}
+
+} // namespace
+
 base::Expected<Watch::Seen> Watch::end() {
   AKO_TRY(client::MachineState after, m_stage.machine());
-  const double clock = 0.5 * (m_before.adds_per_ns + after.adds_per_ns);
+  const bool on_device = after.device.contains("sm_mhz");
+  const double clock =
+      on_device ? device_clock(after) : 0.5 * (m_before.adds_per_ns + after.adds_per_ns);
   if (std::isfinite(clock) && clock > 0) m_clocks.push_back(clock);
   Seen out;
   out.watch.clock_ratio = m_clocks.empty() ? 1 : clock / stats::median(m_clocks);
-  if (m_wall_ns > 0)
+  if (on_device) {
+    // What the host does meanwhile is nothing to a gated block; other work on the device is.
+    out.watch.foreign_load = neighbours(m_before, after) > 0 ? 1 : 0;
+    out.watch.hardware_limit = base::get_or<bool>(after.device, "hardware_limit", false);
+    out.watch.software_cap =
+        base::get_or<std::string>(after.device, "reason_words", "").find("software power") !=
+        std::string::npos;
+  } else if (m_wall_ns > 0)
     out.watch.foreign_load = static_cast<double>(m_wait_ns) / static_cast<double>(m_wall_ns);
   out.state.clock_ratio = out.watch.clock_ratio;
   out.state.foreign_load = out.watch.foreign_load;
