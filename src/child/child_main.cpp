@@ -2,7 +2,9 @@
 //   ako-child keeper                     channel on descriptor 3
 //   ako-child worker [--uncontained]     channel on descriptor 3, crash records to descriptor 4
 //   ako-child devices                    JSON of all devices and what is missing, to stdout
+//   ako-child calibrate UUID CACHE       JSON of one device's ceilings and constants, to stdout
 #include "base/json.hpp"
+#include "device/calibrate.hpp"
 #include "device/inventory.hpp"
 #include "keeper/keeper.hpp"
 #include "protocol/kinds.hpp"
@@ -16,10 +18,18 @@ namespace {
 constexpr int k_channel = 3, k_crash = 4, k_exit_usage = 2;
 
 int usage() {
-  std::fprintf(stderr,
-               "ako-child is started by ako (protocol %d): ako-child keeper|worker|devices\n",
-               ako::protocol::k_version);
+  std::fprintf(
+      stderr,
+      "ako-child is started by ako (protocol %d): ako-child keeper|worker|devices|calibrate\n",
+      ako::protocol::k_version);
   return k_exit_usage;
+}
+
+int calibrate(const char* uuid, const char* cache) {
+  const auto found = ako::device::calibrate(uuid, cache);
+  if (found) std::printf("%s\n", ako::base::dump_json(*found, 1).c_str());
+  else std::fprintf(stderr, "%s\n", found.error().text().c_str());
+  return found ? 0 : 1;
 }
 
 } // namespace
@@ -36,5 +46,6 @@ int main(int argc, char** argv) {
     std::printf("%s\n", ako::base::dump_json(ako::device::inventory(), 1).c_str());
     return 0;
   }
+  if (role == "calibrate" && argc == 4) return calibrate(argv[2], argv[3]);
   return usage();
 }

@@ -1,5 +1,6 @@
 #include "base/fs.hpp"
 #include "cli/command.hpp"
+#include "cli/finding.hpp"
 #include "client/keeper.hpp"
 #include "executors/runner.hpp"
 #include "lanes/registry.hpp"
@@ -11,10 +12,6 @@
 
 namespace ako::cli {
 namespace {
-
-struct Finding {
-  std::string what, state, detail, next;
-};
 
 void add_lane(const lanes::LaneDriver& lane, std::vector<Finding>& out) {
   auto around = lanes::Surroundings::of_this_process(executors::local_runner(), {});
@@ -63,6 +60,7 @@ base::Expected<Reply> run(const Context& context, const Arguments&) {
                       version ? *version : version.error().text(), version ? "" : "install git"});
   for (const auto* lane : lanes::all_lanes()) add_lane(*lane, findings);
   add_children(findings);
+  add_device_findings(findings);
   Reply reply;
   base::Json rows = base::Json::array();
   for (const auto& finding : findings) {
@@ -82,7 +80,8 @@ base::Expected<Reply> run(const Context& context, const Arguments&) {
 extern const Command k_doctor{
     "doctor",
     "what this machine has, what is missing and how to get it",
-    "Looks for compilers, git and ako's own children, and tries each of them.",
+    "Looks for compilers, git, ako's own children, devices and their libraries, and tries each of\n"
+    "them. For whatever is missing: why, and what to do.",
     {},
     {},
     {"ako doctor", "ako doctor --json"},

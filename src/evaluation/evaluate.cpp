@@ -47,7 +47,10 @@ model::Verdict numbers_of(const Measured& measured, const Request& request) {
                           shape.regression != stats::Regression::beyond});
   }
   out.against = request.against;
-  out.clock = "host";
+  // On the cpu lane there is one clock, the host's.
+  out.clock = request.contract->kernel.lane == model::Lane::cpu
+                  ? "host"
+                  : model::to_string(request.contract->accept.clock);
   out.cache = measured.cache_state;
   out.statistic = "sequential paired test over placements of shared buffers";
   if (decision.more) out.more_needed = decision.more->text;

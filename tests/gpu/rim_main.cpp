@@ -1,5 +1,5 @@
-// What the scripted driver cannot show: each question about the real driver asked in a process of its
-// own, answered on a line of its own. One that fails ends no other.
+// What the scripted driver cannot show: each question about the real driver asked in a process of
+// its own, answered on a line of its own. One that fails ends no other.
 //   ako-gpu-rim LIBRARY.so        all questions on the first device
 #include "base/json.hpp"
 #include "base/time.hpp"
@@ -86,14 +86,16 @@ std::unique_ptr<Bench> bench(double factor = 2) {
   const double compile_ms = ms_since(t);
   t = base::monotonic_ns();
   auto kernels = must(device::Kernels::load(out->gpu, image));
-  const auto bytes = static_cast<std::int64_t>(factor * static_cast<double>(out->gpu.facts().l2_bytes));
+  const auto bytes =
+      static_cast<std::int64_t>(factor * static_cast<double>(out->gpu.facts().l2_bytes));
   out->evict = must(device::Shared::make(out->gpu, bytes, 0));
   must(out->gpu.ok(out->gpu.api().set_bytes(out->evict.at(), 0x5a, static_cast<std::size_t>(bytes),
                                             out->gpu.stream()),
                    "set"));
   must(out->gpu.wait());
   must(out->sampler->use(std::move(kernels), out->evict.at(), static_cast<std::uint64_t>(bytes)));
-  fmt::print("open {:.1f} ms, sampler {:.1f} ms ({}), kernels {:.1f} ms, load and evict {:.1f} ms, gate '{}'\n",
+  fmt::print("open {:.1f} ms, sampler {:.1f} ms ({}), kernels {:.1f} ms, load and evict {:.1f} ms, "
+             "gate '{}'\n",
              open_ms, sampler_ms, out->sampler->fallback(), compile_ms, ms_since(t),
              out->sampler->gate().unavailable());
   return out;
@@ -115,8 +117,10 @@ void show(const char* what, const base::Expected<device::SampleResult>& result) 
     copies += call.copies;
     sets += call.sets;
   }
-  fmt::print("{}: how {} gate '{}' early {} n {} mean {:.1f} median {:.1f} min {:.1f} p95 {:.1f} busy {:.1f} "
-             "kernels {} copies {} sets {} stray {} code {} fault '{}' label '{}' evict {:.1f} us, wall {:.2f} ms\n",
+  fmt::print("{}: how {} gate '{}' early {} n {} mean {:.1f} median {:.1f} min {:.1f} p95 {:.1f} "
+             "busy {:.1f} "
+             "kernels {} copies {} sets {} stray {} code {} fault '{}' label '{}' evict {:.1f} us, "
+             "wall {:.2f} ms\n",
              what, result->how, result->gate, result->gate_opened_early, sorted.size(), mean,
              sorted.empty() ? 0 : sorted[sorted.size() / 2], sorted.empty() ? 0 : sorted.front(),
              sorted.empty() ? 0 : sorted[sorted.size() * 95 / 100], busy, kernels, copies, sets,
@@ -137,7 +141,8 @@ ako_call_fn load_candidate() {
 
 void sample_modes(Bench& b, std::uint64_t at, std::initializer_list<int> modes) {
   auto call = load_candidate();
-  std::vector<void*> pointers{reinterpret_cast<void*>(at), reinterpret_cast<void*>(at + (16 << 20))};
+  std::vector<void*> pointers{reinterpret_cast<void*>(at),
+                              reinterpret_cast<void*>(at + (16 << 20))};
   for (int mode : modes) {
     const std::int64_t integers[] = {mode, 64, 4096};
     device::SampleJob job;
@@ -189,7 +194,10 @@ void telemetry() {
     time("power", [&] { return table->power(handle, &v); });
     time("temperature", [&] { return table->temperature(handle, 0, &v); });
     time("reasons", [&] { return table->reasons(handle, &reasons); });
-    time("processes", [&] { count = 64; return table->processes(handle, &count, list); });
+    time("processes", [&] {
+      count = 64;
+      return table->processes(handle, &count, list);
+    });
     time("utilization", [&] { return table->utilization(handle, &use); });
   }
 }
@@ -244,7 +252,8 @@ void contained(const std::vector<int>& modes, bool kill_it) {
   fmt::print("keeper still works: {:.2f} ms, word {:#x}\n", ms_since(t), pattern[0]);
   t = base::monotonic_ns();
   auto again = device::Shared::make(gpu, k_bytes, 0);
-  fmt::print("keeper makes memory: {} {:.2f} ms\n", again ? "ok" : again.error().text(), ms_since(t));
+  fmt::print("keeper makes memory: {} {:.2f} ms\n", again ? "ok" : again.error().text(),
+             ms_since(t));
 }
 
 int worker_role(char** argv) {
@@ -273,8 +282,8 @@ int worker_role(char** argv) {
                plan.device_paths.size());
     std::fflush(stdout);
     auto t = base::monotonic_ns();
-    auto shared = must(device::Shared::adopt(b->gpu, fd, k_bytes, k_address,
-                                             device::Mapped::read_write));
+    auto shared =
+        must(device::Shared::adopt(b->gpu, fd, k_bytes, k_address, device::Mapped::read_write));
     fmt::print("adopted {:.2f} ms at {:#x}\n", ms_since(t), shared.at());
     std::vector<unsigned> words(1024, 0);
     must(b->gpu.copy_out(std::as_writable_bytes(std::span(words)), shared.at()));
@@ -308,7 +317,8 @@ void spin() {
   gpu = &b->gpu;
   out = sink.at();
   // Named other than ako_*, the sampler would take it for its own; so the launch goes by a copy.
-  for (std::uint64_t wanted : {0, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 1000000, 10000000}) {
+  for (std::uint64_t wanted :
+       {0, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 1000000, 10000000}) {
     ns = wanted;
     const auto call = [](void* const*, const std::int64_t*, const double*, void* stream) {
       return kernels->launch("spin_kernel", device::SpinParams{ns, 0, 0, out}, 1, 32,
@@ -350,8 +360,8 @@ void queue_depth() {
       worst = ms_since(t);
       if (worst > 10) break;
     }
-    fmt::print("queue took {} launches in {:.2f} ms; the last waited {:.1f} ms; opened early {}\n", i,
-               ms_since(begin), worst, b->sampler->gate().opened_early());
+    fmt::print("queue took {} launches in {:.2f} ms; the last waited {:.1f} ms; opened early {}\n",
+               i, ms_since(begin), worst, b->sampler->gate().opened_early());
     b->sampler->gate().open();
     must(b->gpu.ok(b->gpu.api().context_wait(), "wait"));
   }

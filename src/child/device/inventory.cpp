@@ -7,8 +7,10 @@
 #include <charconv>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <fstream>
 #include <set>
 #include <sstream>
+#include <unistd.h>
 
 namespace ako::device {
 namespace {
@@ -40,6 +42,25 @@ Json to_json(const GpuFacts& facts) {
       {"integrated", facts.integrated},
       {"cuda", fmt::format("{}.{}", facts.driver_version / 1000, facts.driver_version % 1000 / 10)},
       {"memory_sharing", facts.virtual_memory && facts.posix_handles}};
+}
+
+/// Whether profilers may read hardware counters: the kernel module's own word.
+Json counters() {
+  std::ifstream file("/proc/driver/nvidia/params");
+  bool admin_only = false, known = false;
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("RmProfilingAdminOnly:")) {
+      known = true;
+      admin_only = line.find('1') != std::string::npos;
+    }
+  if (!known) return Json{{"reason", "the kernel module does not say who may read counters"}};
+  if (!admin_only) return Json{{"allowed", true}, {"reason", "every user may read them"}};
+  if (geteuid() == 0)
+    return Json{{"allowed", true}, {"reason", "administrators may, and this is one"}};
+  return Json{{"allowed", false},
+              {"reason", "the kernel module keeps counters to administrators"},
+              {"remedy", "run profilers as root, or load the module with "
+                         "NVreg_RestrictProfilingToAdminUsers=0"}};
 }
 
 std::optional<std::string> matching(const std::string& word,
@@ -86,6 +107,7 @@ Json inventory() {
              {"nvrtc", to_json(found_nvrtc())},
              {"cupti", to_json(found_cupti())},
              {"nvml", to_json(found_nvml())}}},
+           {"counters", counters()},
            {"devices", Json::array()},
            {"problem", nullptr}};
   // The driver hides what the variable leaves out; ako names devices by UUID and says which are

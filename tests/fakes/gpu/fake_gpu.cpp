@@ -82,9 +82,8 @@ FAKE(int, cuDeviceTotalMem_v2)(std::size_t* bytes, Device) {
 FAKE(int, cuDeviceGetAttribute)(int* value, int which, Device) {
   SCRIPTED(cuDeviceGetAttribute);
   static const std::map<int, int> usual{
-      {k_sm_count, 4},        {k_clock_khz, 1000000},  {k_l2_bytes, 1 << 20},
-      {k_threads_per_sm, 2048}, {k_major, 9},          {k_virtual_memory, 1},
-      {k_posix_handles, 1},   {k_shared_optin, 232448}};
+      {k_sm_count, 4}, {k_clock_khz, 1000000}, {k_l2_bytes, 1 << 20}, {k_threads_per_sm, 2048},
+      {k_major, 9},    {k_virtual_memory, 1},  {k_posix_handles, 1},  {k_shared_optin, 232448}};
   const auto at = usual.find(which);
   *value = Script::of_this_process().attribute(which, at == usual.end() ? 0 : at->second);
   return 0;
@@ -181,8 +180,8 @@ FAKE(int, cuMemGetAllocationGranularity)(std::size_t* bytes, const AllocationPro
   *bytes = k_granularity;
   return 0;
 }
-FAKE(int, cuMemCreate)(Allocation* handle, std::size_t bytes, const AllocationProp*,
-                       unsigned long long) {
+FAKE(int, cuMemCreate)
+(Allocation* handle, std::size_t bytes, const AllocationProp*, unsigned long long) {
   SCRIPTED(cuMemCreate);
   const int fd = memfd_create("fake-device", MFD_CLOEXEC);
   if (fd < 0 || bytes % k_granularity != 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0)
@@ -211,12 +210,12 @@ FAKE(int, cuMemImportFromShareableHandle)(Allocation* handle, void* in, int) {
   g_physical[*handle] = {fd, static_cast<std::size_t>(lseek(fd, 0, SEEK_END))};
   return 0;
 }
-FAKE(int, cuMemAddressReserve)(Pointer* at, std::size_t bytes, std::size_t, Pointer wanted,
-                               unsigned long long) {
+FAKE(int, cuMemAddressReserve)
+(Pointer* at, std::size_t bytes, std::size_t, Pointer wanted, unsigned long long) {
   SCRIPTED(cuMemAddressReserve);
   if (Script::of_this_process().reserves_elsewhere()) wanted = 0;
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-                    (wanted ? MAP_FIXED_NOREPLACE : 0);
+  const int flags =
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (wanted ? MAP_FIXED_NOREPLACE : 0);
   void* got = mmap(reinterpret_cast<void*>(wanted), bytes, PROT_NONE, flags, -1, 0);
   if (got == MAP_FAILED) return k_out_of_memory;
   *at = reinterpret_cast<Pointer>(got);
@@ -225,8 +224,8 @@ FAKE(int, cuMemAddressReserve)(Pointer* at, std::size_t bytes, std::size_t, Poin
 FAKE(int, cuMemAddressFree)(Pointer at, std::size_t bytes) {
   return munmap(reinterpret_cast<void*>(at), bytes) == 0 ? 0 : k_invalid_value;
 }
-FAKE(int, cuMemMap)(Pointer at, std::size_t bytes, std::size_t, Allocation handle,
-                    unsigned long long) {
+FAKE(int, cuMemMap)
+(Pointer at, std::size_t bytes, std::size_t, Allocation handle, unsigned long long) {
   SCRIPTED(cuMemMap);
   void* got = mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
                    g_physical.at(handle).fd, 0);
@@ -350,8 +349,9 @@ FAKE(int, cuModuleGetFunction)(Function* function, Module, const char* name) {
   *function = reinterpret_cast<Function>(made.get());
   return 0;
 }
-FAKE(int, cuLaunchKernel)(Function function, unsigned, unsigned, unsigned, unsigned, unsigned,
-                          unsigned, unsigned, Stream stream, void** parameters, void**) {
+FAKE(int, cuLaunchKernel)
+(Function function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+ Stream stream, void** parameters, void**) {
   SCRIPTED(cuLaunchKernel);
   const auto name = reinterpret_cast<FakeFunction*>(function)->name;
   const auto* first = static_cast<const char*>(parameters[0]);
@@ -366,9 +366,10 @@ FAKE(int, cuLaunchKernel)(Function function, unsigned, unsigned, unsigned, unsig
     return 0;
   });
 }
-/// For candidates of tests: `body(argument)` as a kernel of that name; `bytes` of argument are kept.
-FAKE(int, fake_gpu_launch)(void* stream, const char* name, void (*body)(void*), const void* argument,
-                           std::size_t bytes) {
+/// For candidates of tests: `body(argument)` as a kernel of that name; `bytes` of argument are
+/// kept.
+FAKE(int, fake_gpu_launch)
+(void* stream, const char* name, void (*body)(void*), const void* argument, std::size_t bytes) {
   SCRIPTED(cuLaunchKernel);
   std::string kept(static_cast<const char*>(argument), bytes);
   return machine().queue(stream_of(static_cast<Stream>(stream)),
@@ -389,8 +390,8 @@ FAKE(int, nvrtcVersion)(int* major, int* minor) {
   *minor = 0;
   return 0;
 }
-FAKE(int, nvrtcCreateProgram)(NvrtcProgram* program, const char*, const char*, int,
-                              const char* const*, const char* const*) {
+FAKE(int, nvrtcCreateProgram)
+(NvrtcProgram* program, const char*, const char*, int, const char* const*, const char* const*) {
   SCRIPTED(nvrtcCreateProgram);
   *program = reinterpret_cast<NvrtcProgram>(8);
   return 0;
@@ -483,7 +484,8 @@ FAKE(int, cuptiActivityFlushAll)(std::uint32_t) {
   }
   return 0;
 }
-FAKE(int, cuptiActivityGetNextRecord)(std::uint8_t* buffer, std::size_t valid, ActivityHead** head) {
+FAKE(int, cuptiActivityGetNextRecord)
+(std::uint8_t* buffer, std::size_t valid, ActivityHead** head) {
   auto* at = reinterpret_cast<std::uint8_t*>(*head);
   int kind = 0;
   if (at) std::memcpy(&kind, at, sizeof kind);

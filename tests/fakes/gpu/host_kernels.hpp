@@ -15,9 +15,9 @@ using u64 = unsigned long long;
 using i64 = long long;
 using i32 = int;
 
-u64 timer_ns();          ///< the scripted device's clock; each look moves it on
-u64 cycles();            ///< its SM clock
-u64 load_line(u64 at);   ///< a line through the scripted cache
+u64 timer_ns();        ///< the scripted device's clock; each look moves it on
+u64 cycles();          ///< its SM clock
+u64 load_line(u64 at); ///< a line through the scripted cache
 
 inline u64 thread_index() { return 0; }
 inline u64 thread_count() { return 1; }

@@ -1,6 +1,8 @@
 // What the scripted driver is told to do: a text file beside the library, read once a process.
-//   fail ROLE SYMBOL N CODE        the N-th call of SYMBOL (from 1) in that role (keeper, worker, or
-//                                  any) returns CODE; codes from 700 on stick, as a lost context does
+//   fail ROLE SYMBOL N CODE        the N-th call of SYMBOL (from 1) in that role (keeper, worker,
+//   or
+//                                  any) returns CODE; codes from 700 on stick, as a lost context
+//                                  does
 //   duration KERNEL NS...          how long runs of a kernel take, in turn; as recorded on a device
 //   nvml KEY VALUE                 sm_mhz, reasons, processes, temperature_c, power_w
 //   devices N                      how many there are (default 1)
