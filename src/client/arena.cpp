@@ -8,19 +8,29 @@ namespace {
 // Below where the kernel begins to place mappings (at most 2^40 below the top of the address space,
 // by its randomness), above everything of a program, and where ThreadSanitizer allows memory.
 constexpr std::uint64_t k_first = 0x7e90'0000'0000, k_last = 0x7ef0'0000'0000;
-constexpr std::uint64_t k_gap = 2u << 20;
+constexpr std::uint64_t k_gap = 2u << 20, k_device_gap = 64u << 20;
 
-} // namespace
-
-std::uint64_t next_arena_address(std::int64_t bytes) {
-  static std::atomic<std::uint64_t> next{k_first};
-  const auto step = (static_cast<std::uint64_t>(bytes) + 2 * k_gap - 1) / k_gap * k_gap;
+std::uint64_t next_address(std::int64_t bytes, std::uint64_t gap,
+                           std::atomic<std::uint64_t>& next) {
+  const auto step = (static_cast<std::uint64_t>(bytes) + 2 * gap - 1) / gap * gap;
   AKO_CHECK(step < k_last - k_first, "an arena larger than the range for arenas");
   std::uint64_t at = next.load();
   for (;;) {
     const auto begin = at + step > k_last ? k_first : at;
     if (next.compare_exchange_weak(at, begin + step)) return begin;
   }
+}
+
+} // namespace
+
+std::uint64_t next_arena_address(std::int64_t bytes) {
+  static std::atomic<std::uint64_t> next{k_first};
+  return next_address(bytes, k_gap, next);
+}
+
+std::uint64_t next_device_address(std::int64_t bytes) {
+  static std::atomic<std::uint64_t> next{k_first};
+  return next_address(bytes, k_device_gap, next);
 }
 
 const model::BufferPlace* find_place(const model::ArenaPlan& plan, int tensor, int set) {

@@ -161,7 +161,9 @@ Expected<Arena> Keeper::create_arena(const model::Contract& contract,
                                      std::string tag, ArenaUse use) {
   if (contract.tensors.size() != shape.tensors.size())
     return base::fail(ErrorKind::internal, "the shape is not the contract's");
-  if (plan.address == 0) plan.address = next_arena_address(plan.bytes);
+  if (plan.address == 0)
+    plan.address =
+        m_state->on_device ? next_device_address(plan.bytes) : next_arena_address(plan.bytes);
   const auto tensors = tensors_json(contract, shape, use);
   AKO_TRY_STATUS(check_sizes(plan, tensors));
   Arena arena;

@@ -149,6 +149,13 @@ Worker::~Worker() {
 }
 
 Answer<Worker> Worker::start(WorkerOptions options) {
+  auto worker = launch(std::move(options));
+  if (!worker) return worker;
+  if (auto greeted = worker->greet(); !greeted) return tl::unexpected(greeted.error());
+  return worker;
+}
+
+Answer<Worker> Worker::launch(WorkerOptions options) {
   if (options.program.empty()) {
     CLIENT_TRY(options.program, find_child_program(), "start");
   }
@@ -158,6 +165,12 @@ Answer<Worker> Worker::start(WorkerOptions options) {
   CLIENT_TRY(state.scratch, base::TemporaryDir::make("ako-worker-"), "start");
   const auto scratch = state.scratch->path();
   CLIENT_TRY(state.link, Link::start(link_options(state.options, scratch)), "start");
+  return worker;
+}
+
+Answer<void> Worker::greet() {
+  auto& state = *m_state;
+  const auto scratch = state.scratch->path();
   const double seconds = state.options.limits.load_seconds;
   CLIENT_ASK(const auto hello,
              state.ask(Kind::hello, Json{{"protocol", protocol::k_version}}, seconds));
@@ -175,7 +188,7 @@ Answer<Worker> Worker::start(WorkerOptions options) {
   if (state.options.device) configure["device"] = {{"uuid", state.options.device->uuid}};
   CLIENT_ASK(const auto contained, state.ask(Kind::configure, configure, seconds));
   state.sandbox = sandbox_from(contained);
-  return worker;
+  return {};
 }
 
 Answer<void> Worker::share_eviction(const Keeper& keeper) {

@@ -142,6 +142,10 @@ class Worker {
 public:
   /// Starts the process and its sandbox; nothing of the candidate is loaded yet.
   static Answer<Worker> start(WorkerOptions options);
+  /// start() in two: the process alone, from a thread that lives as long as it is to live; then its
+  /// greeting and its sandbox, which may wait elsewhere while other children start.
+  static Answer<Worker> launch(WorkerOptions options);
+  Answer<void> greet();
   Worker(Worker&&) noexcept;
   Worker& operator=(Worker&&) noexcept;
   ~Worker(); ///< kills every process of it; removes its private folder

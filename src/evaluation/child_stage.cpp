@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <future>
 #include <sched.h>
 #include <set>
 #include <thread>
@@ -19,6 +20,7 @@ using model::Side;
 struct Party {
   std::optional<model::LaunchSpec> spec;
   std::optional<Worker> worker;
+  std::future<Answer<void>> greeting; ///< valid while the worker is starting
   std::optional<client::LoadReport> loaded;
   std::uint64_t bound = 0;
   bool mapped_shared = false, mapped_own = false;
@@ -63,12 +65,21 @@ private:
 
 class ChildStage final : public Stage {
 public:
-  ChildStage(ChildStageOptions options, std::unique_ptr<OffMeasuringCores> off,
-             client::Keeper keeper)
-      : m_options(std::move(options)), m_off(std::move(off)), m_keeper(std::move(keeper)) {
+  ChildStage(ChildStageOptions options, std::unique_ptr<OffMeasuringCores> off)
+      : m_options(std::move(options)), m_off(std::move(off)) {
     m_parties[0].spec = m_options.reference;
     m_parties[1].spec = m_options.incumbent;
     m_parties[2].spec = m_options.candidate;
+  }
+
+  /// A device's context takes a fifth of a second: those of all sides are made at once. What fails
+  /// is told when the side is loaded.
+  base::Status start(client::KeeperOptions keeper) {
+    if (m_options.device)
+      for (Party& p : m_parties)
+        if (p.spec) launch(p);
+    AKO_TRY(m_keeper, client::Keeper::start(std::move(keeper)));
+    return {};
   }
 
   bool has(Side side) const override { return party(side).spec.has_value(); }
@@ -76,17 +87,10 @@ public:
   Answer<client::LoadReport> load(Side side) override {
     Party& p = party(side);
     if (p.loaded) return *p.loaded;
-    client::WorkerOptions options;
-    options.program = m_options.child_program;
-    options.spec = *p.spec;
-    options.sandbox = m_options.sandbox;
-    options.limits = m_options.contract->limits;
-    options.cores = m_options.cores;
-    options.device = m_options.device;
-    auto worker = Worker::start(std::move(options));
-    if (!worker) return tl::unexpected(worker.error());
-    p.worker.emplace(std::move(*worker));
-    if (auto shared = p.worker->share_eviction(m_keeper); !shared)
+    if (!p.greeting.valid())
+      if (auto launched = launch(p); !launched) return tl::unexpected(launched.error());
+    if (auto greeted = p.greeting.get(); !greeted) return tl::unexpected(greeted.error());
+    if (auto shared = p.worker->share_eviction(*m_keeper); !shared)
       return tl::unexpected(shared.error());
     auto report = p.worker->load();
     if (!report) return report;
@@ -100,7 +104,7 @@ public:
     changed();
     AKO_TRY(model::ArenaPlan plan, model::plan_arena(*m_options.contract, shape, sets, 0, colour));
     AKO_TRY(client::Arena shared,
-            m_keeper.create_arena(*m_options.contract, shape, plan, shape.tag));
+            m_keeper->create_arena(*m_options.contract, shape, plan, shape.tag));
     m_shared.emplace(std::move(shared));
     m_shape = shape;
     m_sets = sets;
@@ -108,8 +112,8 @@ public:
     if (!has(Side::reference)) return {};
     AKO_TRY(model::ArenaPlan own, model::plan_reference_arena(*m_options.contract, shape, sets, 0));
     AKO_TRY(client::Arena private_arena,
-            m_keeper.create_arena(*m_options.contract, shape, own, shape.tag + " reference",
-                                  client::ArenaUse::reference));
+            m_keeper->create_arena(*m_options.contract, shape, own, shape.tag + " reference",
+                                   client::ArenaUse::reference));
     m_own.emplace(std::move(private_arena));
     return {};
   }
@@ -122,21 +126,21 @@ public:
       if (p.mapped_own && m_own) (void)p.worker->unmap(*m_own);
       p.mapped_shared = p.mapped_own = false;
     }
-    if (m_shared) (void)m_keeper.destroy_arena(std::move(*m_shared));
-    if (m_own) (void)m_keeper.destroy_arena(std::move(*m_own));
+    if (m_shared) (void)m_keeper->destroy_arena(std::move(*m_shared));
+    if (m_own) (void)m_keeper->destroy_arena(std::move(*m_own));
     m_shared.reset();
     m_own.reset();
   }
 
   base::Status fill(const Content& content) override {
     changed();
-    AKO_TRY_STATUS(m_keeper.fill(*m_shared, job(content)));
+    AKO_TRY_STATUS(m_keeper->fill(*m_shared, job(content)));
     return hand_over_inouts();
   }
 
   base::Status refresh(const Content& content) override {
     changed();
-    AKO_TRY_STATUS(m_keeper.refresh(*m_shared, job(content)));
+    AKO_TRY_STATUS(m_keeper->refresh(*m_shared, job(content)));
     return hand_over_inouts();
   }
 
@@ -153,16 +157,16 @@ public:
       if (wrote <= 0) return base::fail_errno("could not write a test input", "arena", errno);
       done += static_cast<std::size_t>(wrote);
     }
-    return m_shared->on_device() ? m_keeper.write(*m_shared, tensor, set) : base::Status{};
+    return m_shared->on_device() ? m_keeper->write(*m_shared, tensor, set) : base::Status{};
   }
 
   base::Status poison(inputs::Sentinel sentinel, const std::vector<int>& sets) override {
     changed();
-    return m_keeper.poison(*m_shared, sentinel, sets);
+    return m_keeper->poison(*m_shared, sentinel, sets);
   }
 
   base::Expected<client::CheckReport> check(const std::vector<int>& sets) override {
-    return m_keeper.check(*m_shared, sets);
+    return m_keeper->check(*m_shared, sets);
   }
 
   Answer<void> bind(Side side) override {
@@ -196,14 +200,30 @@ public:
   }
 
   base::Expected<client::MachineState> machine() override {
-    return m_keeper.machine_state(m_options.cores);
+    return m_keeper->machine_state(m_options.cores);
   }
-  std::int64_t cache_bytes() const override { return m_keeper.cache_bytes(); }
+  std::int64_t cache_bytes() const override { return m_keeper->cache_bytes(); }
   void settle(std::int64_t ns) override {
     std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
   }
 
 private:
+  Answer<void> launch(Party& p) {
+    client::WorkerOptions options;
+    options.program = m_options.child_program;
+    options.spec = *p.spec;
+    options.sandbox = m_options.sandbox;
+    options.limits = m_options.contract->limits;
+    options.cores = m_options.cores;
+    options.device = m_options.device;
+    auto worker = Worker::launch(std::move(options));
+    if (!worker) return tl::unexpected(worker.error());
+    p.worker.emplace(std::move(*worker));
+    p.greeting = std::async(m_options.device ? std::launch::async : std::launch::deferred,
+                            [&p] { return p.worker->greet(); });
+    return {};
+  }
+
   Party& party(Side side) { return m_parties[static_cast<std::size_t>(side)]; }
   const Party& party(Side side) const { return m_parties[static_cast<std::size_t>(side)]; }
 
@@ -223,7 +243,7 @@ private:
                                                      int set) {
     const auto key = std::tuple(arena.id(), tensor, set);
     if (arena.on_device() && !m_fetched.contains(key)) {
-      AKO_TRY_STATUS(m_keeper.read(arena, tensor, set));
+      AKO_TRY_STATUS(m_keeper->read(arena, tensor, set));
       m_fetched.insert(key);
     }
     return arena.bytes(tensor, set);
@@ -269,12 +289,12 @@ private:
       if (m_shape.tensors[t].role == model::TensorRole::inout)
         for (int set = 0; set < m_sets; ++set)
           steps.push_back({static_cast<int>(t), set, static_cast<int>(t), set});
-    return steps.empty() ? base::Status{} : m_keeper.copy(*m_shared, *m_own, steps);
+    return steps.empty() ? base::Status{} : m_keeper->copy(*m_shared, *m_own, steps);
   }
 
   ChildStageOptions m_options;
   std::unique_ptr<OffMeasuringCores> m_off;
-  client::Keeper m_keeper;
+  std::optional<client::Keeper> m_keeper;
   std::array<Party, 3> m_parties;
   std::optional<client::Arena> m_shared, m_own;
   model::ResolvedShape m_shape;
@@ -296,9 +316,9 @@ base::Expected<std::unique_ptr<Stage>> make_child_stage(const ChildStageOptions&
   keeper_options.cores = options.cores;
   keeper_options.device = options.device;
   keeper_options.cache_dir = options.cache_dir;
-  AKO_TRY(client::Keeper keeper, client::Keeper::start(std::move(keeper_options)));
-  return std::unique_ptr<Stage>(
-      std::make_unique<ChildStage>(options, std::move(off), std::move(keeper)));
+  auto stage = std::make_unique<ChildStage>(options, std::move(off));
+  AKO_TRY_STATUS(stage->start(std::move(keeper_options)));
+  return std::unique_ptr<Stage>(std::move(stage));
 }
 
 StageFactory child_stage_factory(ChildStageOptions options) {

@@ -1,14 +1,18 @@
 // Kernels that the instrument is held against. nvcc -shared ... with one of
-//   -DRMSNORM [-DAKO_DELAY=cycles]  rows of H bfloat16, y = x / sqrt(mean(x^2) + eps) * w; a delay is
+//   [-DAKO_DELAY=cycles]            rows of H bfloat16, y = x / sqrt(mean(x^2) + eps) * w; a delay is
 //                                   spent by every block before it starts: a slow-down of known size
 //   -DREFERENCE                     the same in float64, y is float64
-//   -DCHAIN                         square, sum and scale as three kernels: gaps between them
 #include <cstdint>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
+#ifndef AKO_DELAY
+#define AKO_DELAY 0
+#endif
+
 namespace {
 
+#ifndef REFERENCE
 __device__ float block_sum(float value) {
   __shared__ float parts[32];
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
@@ -18,10 +22,6 @@ __device__ float block_sum(float value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
   return value;
 }
-
-#ifndef AKO_DELAY
-#define AKO_DELAY 0
-#endif
 
 __global__ void rmsnorm(const __nv_bfloat16* x, const __nv_bfloat16* w, __nv_bfloat16* y, int h,
                         float eps) {
@@ -46,6 +46,7 @@ __global__ void rmsnorm(const __nv_bfloat16* x, const __nv_bfloat16* w, __nv_bfl
   out[threadIdx.x] = result;
 }
 
+#else
 __global__ void reference(const __nv_bfloat16* x, const __nv_bfloat16* w, double* y, int h,
                           double eps) {
   const auto* row = x + (std::int64_t)blockIdx.x * h;
@@ -59,6 +60,8 @@ __global__ void reference(const __nv_bfloat16* x, const __nv_bfloat16* w, double
     y[(std::int64_t)blockIdx.x * h + i] =
         (double)__bfloat162float(row[i]) * scale * (double)__bfloat162float(w[i]);
 }
+
+#endif
 
 } // namespace
 

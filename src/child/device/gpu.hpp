@@ -139,7 +139,11 @@ private:
   const Cuda* m_api = nullptr;
   abi::Allocation m_memory = 0;
   abi::Pointer m_reserved = 0, m_at = 0;
-  std::int64_t m_bytes = 0;
+  std::int64_t m_bytes = 0, m_span = 0; ///< mapped, and reserved for it
 };
+
+/// Wanted addresses are multiples of this, and so are the spans that are reserved: drivers move
+/// smaller reservations elsewhere.
+inline constexpr std::int64_t k_address_step = 64 << 20;
 
 } // namespace ako::device

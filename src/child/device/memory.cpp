@@ -96,8 +96,10 @@ base::Expected<Shared> Shared::adopt(const Gpu& gpu, int fd, std::int64_t bytes,
 
 base::Status Shared::map_at(const Gpu& gpu, std::uint64_t address, Mapped mapped) {
   const auto bytes = static_cast<std::size_t>(m_bytes);
+  m_span = (m_bytes + k_address_step - 1) / k_address_step * k_address_step;
   AKO_TRY_STATUS(
-      gpu.ok(gpu.api().vm_reserve(&m_reserved, bytes, 0, address, 0), "reserving addresses"));
+      gpu.ok(gpu.api().vm_reserve(&m_reserved, static_cast<std::size_t>(m_span), 0, address, 0),
+             "reserving addresses"));
   if (address != 0 && m_reserved != address)
     return base::fail(base::ErrorKind::environment,
                       "shared device memory cannot lie at the same address in every process",
@@ -126,11 +128,12 @@ void Shared::swap(Shared& other) noexcept {
   std::swap(m_reserved, other.m_reserved);
   std::swap(m_at, other.m_at);
   std::swap(m_bytes, other.m_bytes);
+  std::swap(m_span, other.m_span);
 }
 
 Shared::~Shared() {
   if (m_at) (void)m_api->vm_unmap(m_at, static_cast<std::size_t>(m_bytes));
-  if (m_reserved) (void)m_api->vm_unreserve(m_reserved, static_cast<std::size_t>(m_bytes));
+  if (m_reserved) (void)m_api->vm_unreserve(m_reserved, static_cast<std::size_t>(m_span));
   if (m_memory) (void)m_api->vm_release(m_memory);
 }
 
