@@ -1,18 +1,42 @@
 #include "profiles/diagnose.hpp"
+#include "base/fs.hpp"
 #include "cli/command.hpp"
+#include "profiles/delta.hpp"
+#include "profiles/source_page.hpp"
 
 namespace ako::cli {
 namespace {
 
+base::Status add_source(const std::filesystem::path& path, model::DiagnosisReport& report) {
+  AKO_TRY(std::string text, base::read_file(path, std::uint64_t(1) << 30));
+  AKO_TRY(auto source, profiles::read_source_page(text, path.string()));
+  profiles::add_source_lines(source, report);
+  return {};
+}
+
 base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
-  AKO_TRY(std::filesystem::path path, named_file(arguments.text("file"), context.dir));
   profiles::DiagnoseOptions options;
   options.lane = arguments.text("lane");
   options.kernel = arguments.text("kernel");
-  AKO_TRY(model::DiagnosisReport report, profiles::diagnose_file(path, options));
+  if (arguments.has("c-locale")) options.locale = profiles::RunLocale::c;
+  AKO_TRY(std::filesystem::path file, named_file(arguments.text("file"), context.dir));
+  AKO_TRY(profiles::SavedProfile saved, profiles::read_profile(file, options));
+  if (auto source = arguments.maybe("source")) {
+    AKO_TRY(std::filesystem::path page, named_file(*source, context.dir));
+    AKO_TRY_STATUS(add_source(page, saved.report));
+  }
   Reply reply;
-  reply.text = profiles::to_text(report);
-  reply.data = model::to_json(report);
+  reply.data = model::to_json(saved.report);
+  if (auto against = arguments.maybe("against")) {
+    AKO_TRY(std::filesystem::path earlier, named_file(*against, context.dir));
+    AKO_TRY(profiles::SavedProfile before, profiles::read_profile(earlier, options));
+    const profiles::Delta delta =
+        profiles::delta_of(before.report, saved.report, before.kernels, saved.kernels);
+    reply.data["delta"] = profiles::to_json(delta);
+    reply.text = "against " + *against + "\n" + profiles::to_text(delta) + "\n";
+    reply.warnings = delta.notes;
+  }
+  reply.text += profiles::to_text(saved.report);
   return reply;
 }
 
@@ -25,11 +49,17 @@ extern const Command k_diagnose{
     "traces.\n"
     "Needs no GPU. The cause comes first, with the numbers that prove it, what to try next and "
     "what\n"
-    "that could win at most.",
+    "that could win at most. With --against, what moved since an earlier capture.",
     {{"file", "the saved profile"}},
     {{"kernel", "TEXT", "only kernels whose name holds this"},
-     {"lane", "LANE", "only moves of this lane: cuda, cutlass, triton, cute-dsl"}},
-    {"ako diagnose capture.raw.csv", "ako diagnose capture.raw.csv --kernel gemm --json"},
+     {"lane", "LANE", "only moves of this lane: cuda, cutlass, triton, cute-dsl"},
+     {"against", "FILE", "an earlier capture: which findings went, which came, what moved"},
+     {"source", "FILE", "ncu's source page as CSV: findings name their hottest lines"},
+     {"c-locale", "", "the file was printed with LC_ALL=C: commas separate thousands",
+      Arity::flag}},
+    {"ako diagnose capture.raw.csv", "ako diagnose capture.raw.csv --kernel gemm --json",
+     "ako diagnose after.raw.csv --against before.raw.csv",
+     "ako diagnose capture.raw.csv --source capture.source.csv"},
     run};
 
 } // namespace ako::cli

@@ -24,8 +24,7 @@ base::Expected<profiles::ScopeReport> look(const Context& context, const Argumen
     AKO_TRY(double share, arguments.number("share", 0));
     return profiles::scope_stated(share / 100, arguments.text("source"), options.kernel, options);
   }
-  std::filesystem::path path(arguments.text("trace"));
-  if (path.is_relative() && !std::filesystem::exists(path)) path = context.dir / path;
+  AKO_TRY(std::filesystem::path path, named_file(arguments.text("trace"), context.dir));
   return profiles::scope_file(path, options);
 }
 

@@ -1,6 +1,7 @@
 #include "loop/environment.hpp"
 
 #include "base/fs.hpp"
+#include "loop/calibration.hpp"
 
 #include <fmt/format.h>
 #include <fstream>
@@ -81,6 +82,11 @@ ledger::Environment environment_of(const HostFacts& host, const std::string& com
                  {"memory_bytes", host.memory_bytes},
                  {"kernel", host.kernel},
                  {"governor", host.governor}};
+  // Rooflines of reports stand under the ceilings of the machine on record.
+  if (auto known = load_calibration(host))
+    out.details["ceilings"] = {{"memory_bytes_per_s", known->memory_bytes_per_s},
+                               {"cache_bytes_per_s", known->cache_bytes_per_s},
+                               {"flops_per_s", known->flops_per_s}};
   return out;
 }
 

@@ -89,7 +89,8 @@ base::Status Session::note_surroundings(ledger::Writer& writer, const std::strin
   ledger::Environment now = environment_of(host_facts(), compiler);
   AKO_TRY(auto before, reader.last<ledger::Environment>());
   if (!before || before->payload.identity != now.identity ||
-      before->payload.compiler != now.compiler || before->payload.os != now.os) {
+      before->payload.compiler != now.compiler || before->payload.os != now.os ||
+      before->payload.details != now.details) {
     AKO_TRY_STATUS(writer.append(now).map([](const auto&) {}));
   }
   return {};

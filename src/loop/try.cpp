@@ -2,8 +2,10 @@
 
 #include "base/log.hpp"
 #include "base/time.hpp"
+#include "executors/runner.hpp"
 #include "loop/environment.hpp"
 #include "loop/interrupt.hpp"
+#include "loop/profile.hpp"
 #include "workspace/commit.hpp"
 #include "workspace/git.hpp"
 #include "workspace/revert.hpp"
@@ -221,9 +223,24 @@ private:
     stall.in_a_row = k_stall_after;
     stall.lessons = m_out.lessons;
     AKO_TRY(stall.incumbent_again, measure_incumbent_again());
+    look_at_incumbent(stall);
     AKO_TRY_STATUS(append(stall));
     m_out.stall = std::move(stall);
     return {};
+  }
+
+  /// A stall asks for evidence, not for another guess. A look that fails stops nothing.
+  void look_at_incumbent(ledger::Stall& stall) {
+    ProfileRequest request;
+    request.side = "incumbent";
+    auto looked = profile(m_session, request, executors::local_runner());
+    if (!looked) {
+      m_out.warnings.push_back("the incumbent was not profiled: " + looked.error().text());
+      return;
+    }
+    stall.lessons.push_back("the incumbent's profile: " + profile_summary(*looked));
+    m_out.lessons = stall.lessons;
+    for (const std::string& warning : looked->warnings) m_out.warnings.push_back(warning);
   }
 
   /// The incumbent against itself: its figures anew, so that nobody argues from stale ones.

@@ -24,13 +24,15 @@ Json to_json(const Finding& finding) {
   Json moves = Json::array();
   for (const Move& move : finding.moves)
     moves.push_back({{"text", move.text}, {"lane", move.lane}, {"guide", move.guide}});
-  return {{"id", finding.id},
-          {"rank", finding.rank},
-          {"confidence", base::number_or_null(finding.confidence)},
-          {"gain_bound_pct", base::number_or_null(finding.gain_bound * 100)},
-          {"evidence", std::move(evidence)},
-          {"against", finding.against},
-          {"moves", std::move(moves)}};
+  Json json = {{"id", finding.id},
+               {"rank", finding.rank},
+               {"confidence", base::number_or_null(finding.confidence)},
+               {"gain_bound_pct", base::number_or_null(finding.gain_bound * 100)},
+               {"evidence", std::move(evidence)},
+               {"against", finding.against},
+               {"moves", std::move(moves)}};
+  if (!finding.lines.empty()) json["lines"] = finding.lines;
+  return json;
 }
 
 Json to_json(const KernelDiagnosis& kernel) {

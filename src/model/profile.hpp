@@ -62,6 +62,7 @@ struct DiagnosisReport {
 /// "confidence","gain_bound_pct","evidence":[{"metric","value","unit","threshold"}],"against",
 /// "moves":[{"text","lane","guide"}]}]}],"skipped":[{"line","reason"}]}; unknown numbers are null.
 /// How the bound of the gain was computed is the last evidence of a finding, without a threshold.
+/// A finding whose source lines are known has "lines":["file:line ..."] as well.
 base::Json to_json(const DiagnosisReport& report);
 
 } // namespace ako::model

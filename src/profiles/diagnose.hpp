@@ -22,6 +22,14 @@ struct DiagnoseOptions {
 /// same time without saying so.
 model::KernelDiagnosis diagnose(const NcuKernel& kernel, const DiagnoseOptions& options = {});
 
+/// A saved profile as read: its findings and, where it came from ncu, the launches behind them.
+struct SavedProfile {
+  model::DiagnosisReport report;
+  std::vector<NcuKernel> kernels; ///< as report.kernels; empty for timelines
+};
+base::Expected<SavedProfile> read_profile(const std::filesystem::path& path,
+                                          const DiagnoseOptions& options = {});
+
 /// ncu CSV (raw or details), nsys CSV or sqlite, torch-profiler JSON (.json, .json.gz): told apart
 /// by content. invalid: none of these, or the file does not hold what it must; a kernel filter that
 /// matches nothing names the kernels there are.

@@ -35,17 +35,20 @@ Expected<DiagnosisReport> from_timeline(Expected<Timeline> timeline, std::string
   return diagnose_timeline(*timeline, lane);
 }
 
-Expected<DiagnosisReport> from_text(const std::filesystem::path& path,
-                                    const DiagnoseOptions& options) {
+Expected<SavedProfile> from_text(const std::filesystem::path& path,
+                                 const DiagnoseOptions& options) {
   AKO_TRY(std::string text, base::read_file(path, k_most_csv));
   auto ncu = read_ncu(text, path.string(), options.locale);
   if (ncu) {
-    DiagnosisReport report;
-    report.skipped = std::move(ncu->skipped);
-    for (const NcuKernel& kernel : ncu->kernels)
-      if (options.kernel.empty() || kernel.name.find(options.kernel) != std::string::npos)
-        report.kernels.push_back(diagnose(kernel, options));
-    if (!report.kernels.empty()) return report;
+    SavedProfile saved;
+    saved.report.skipped = std::move(ncu->skipped);
+    for (NcuKernel& kernel : ncu->kernels) {
+      if (!options.kernel.empty() && kernel.name.find(options.kernel) == std::string::npos)
+        continue;
+      saved.report.kernels.push_back(diagnose(kernel, options));
+      saved.kernels.push_back(kernel);
+    }
+    if (!saved.report.kernels.empty()) return saved;
     std::string names;
     for (const NcuKernel& kernel : ncu->kernels)
       if (names.size() < 400) names += (names.empty() ? "" : ", ") + kernel.name;
@@ -55,22 +58,35 @@ Expected<DiagnosisReport> from_text(const std::filesystem::path& path,
   }
   if (ncu.error().message == k_no_ncu_table)
     if (auto stats = read_nsys_csv(text, path.string()))
-      return from_stats(std::move(*stats), options.lane);
+      return SavedProfile{from_stats(std::move(*stats), options.lane), {}};
   return tl::unexpected(ncu.error());
+}
+
+Expected<SavedProfile> without_launches(Expected<DiagnosisReport> report) {
+  if (!report) return tl::unexpected(report.error());
+  return SavedProfile{std::move(*report), {}};
 }
 
 } // namespace
 
-Expected<DiagnosisReport> diagnose_file(const std::filesystem::path& path,
-                                        const DiagnoseOptions& options) {
+Expected<SavedProfile> read_profile(const std::filesystem::path& path,
+                                    const DiagnoseOptions& options) {
   AKO_TRY(FileKind kind, kind_of_file(path));
   switch (kind) {
-  case FileKind::sqlite: return from_timeline(read_nsys_sqlite(path), options.lane);
-  case FileKind::trace: return from_timeline(read_torch_trace(path), options.lane);
+  case FileKind::sqlite:
+    return without_launches(from_timeline(read_nsys_sqlite(path), options.lane));
+  case FileKind::trace:
+    return without_launches(from_timeline(read_torch_trace(path), options.lane));
   case FileKind::binary_report: return tl::unexpected(binary_report_error(path));
   case FileKind::text: break;
   }
   return from_text(path, options);
+}
+
+Expected<DiagnosisReport> diagnose_file(const std::filesystem::path& path,
+                                        const DiagnoseOptions& options) {
+  AKO_TRY(SavedProfile saved, read_profile(path, options));
+  return std::move(saved.report);
 }
 
 std::string to_text(const DiagnosisReport& report) {
@@ -92,6 +108,7 @@ std::string to_text(const DiagnosisReport& report) {
         out +=
             fmt::format("       {} = {:.4g} {}{}\n", item.metric, item.value, item.unit,
                         item.threshold ? fmt::format(" (threshold {:.4g})", *item.threshold) : "");
+      for (const auto& line : finding.lines) out += "       at: " + line + "\n";
       for (const auto& against : finding.against) out += "       against: " + against + "\n";
       for (const auto& move : finding.moves)
         out += fmt::format("       try: {}{} [{}]\n", move.lane.empty() ? "" : move.lane + ": ",

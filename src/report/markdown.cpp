@@ -1,6 +1,7 @@
 #include "report/markdown.hpp"
 
 #include "base/time.hpp"
+#include "report/roofline.hpp"
 #include "report/text/words.hpp"
 
 #include <fmt/format.h>
@@ -43,6 +44,16 @@ std::string per_shape(const Data& data) {
                        duration(each.old_ns), duration(each.new_ns), gain(each.gain, each.interval),
                        each.within_regression ? "" : "beyond the allowed regression");
   return out + "\n";
+}
+
+std::string roof(const Data& data) {
+  const auto roofline = roofline_of(data);
+  if (!roofline) return {};
+  return fmt::format(
+             "## Under the roofs of the device\n\nRoofs: {}; {:.4g} GB/s, {:.4g} GFLOP/s.\n\n",
+             md_line(roofline->source), roofline->memory_bytes_per_s / 1e9,
+             roofline->flops_per_s / 1e9) +
+         roofline_table_md(*roofline) + "\n";
 }
 
 std::string iterations(const Data& data) {
@@ -124,8 +135,8 @@ std::string report_md(const Data& data) {
         fmt::format("Kernel {}, lane {}. ", md_line(data.task->kernel), md_line(data.task->lane));
   out += fmt::format("{} iterations; record as of {}.\n\n", data.standing.iterations,
                      base::iso_time(data.standing.last_ts_ns));
-  return out + outcome_section(data) + caveats(data) + per_shape(data) + iterations(data) +
-         how(data) + rest(data);
+  return out + outcome_section(data) + caveats(data) + per_shape(data) + roof(data) +
+         iterations(data) + how(data) + rest(data);
 }
 
 } // namespace ako::report

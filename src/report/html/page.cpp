@@ -3,6 +3,7 @@
 #include "base/time.hpp"
 #include "report/html/chart.hpp"
 #include "report/html/style.hpp"
+#include "report/roofline.hpp"
 #include "report/text/words.hpp"
 
 #include <fmt/format.h>
@@ -70,6 +71,36 @@ std::string chart(const Data& data) {
          "measured against the baseline. Bars are intervals.</figcaption></figure>";
 }
 
+std::string roof(const Data& data) {
+  const auto roofline = roofline_of(data);
+  if (!roofline) return {};
+  const std::string svg = roofline_svg(*roofline);
+  std::string out = "<h2>Under the roofs of the device</h2>";
+  if (!svg.empty())
+    out += "<figure>" + svg +
+           "<figcaption><span class=\"key\" style=\"background:var(--accent);margin-left:0\">"
+           "</span>incumbent<span class=\"key\" style=\"border:2px solid var(--dim)\"></span>"
+           "baseline. Roofs: " +
+           html(roofline->source) + ".</figcaption></figure>";
+  return out + roofline_table_html(*roofline);
+}
+
+std::string profiles(const Data& data) {
+  if (data.profiles.empty()) return {};
+  std::string out = "<h2>Profiles</h2><ul>";
+  for (const auto& each : data.profiles) {
+    out += "<li>" + html(each.payload.tool) + ": " + html(each.payload.summary);
+    if (!each.payload.findings.empty()) {
+      out += "<ul>";
+      for (const std::string& finding : each.payload.findings)
+        out += "<li>" + html(finding) + "</li>";
+      out += "</ul>";
+    }
+    out += "</li>";
+  }
+  return out + "</ul>";
+}
+
 std::string shapes(const model::Verdict& verdict, std::string_view old_name) {
   if (verdict.shapes.empty()) return {};
   // The gain comes second: on a phone the columns after it are reached by scrolling.
@@ -121,6 +152,7 @@ std::string iteration(const Data& data, const ledger::Recorded<ledger::Iteration
   out += row("Hypothesis", html(it.hypothesis));
   out += row("Prediction", html(it.prediction) +
                                (it.predicted_gain ? " (" + percent(*it.predicted_gain) + ")" : ""));
+  out += row("Came true", html(prediction_outcome(it.predicted_gain, verdict)));
   out += row("Cites", html(it.cites));
   out += row("Direction", html(it.direction));
   out += row("Change", html(it.change));
@@ -254,8 +286,8 @@ std::string report_html(const Data& data) {
     out += "Kernel " + html(data.task->kernel) + ", lane " + html(data.task->lane) + ". ";
   out += fmt::format("{} iterations; record as of {}.</p>", data.standing.iterations,
                      base::iso_time(data.standing.last_ts_ns));
-  out += hero(data) + caveats(data) + chart(data) + per_shape(data) + iterations(data) +
-         baseline(data) + how(data) + rest(data);
+  out += hero(data) + caveats(data) + chart(data) + per_shape(data) + roof(data) + profiles(data) +
+         iterations(data) + baseline(data) + how(data) + rest(data);
   return out + "</main></body></html>\n";
 }
 

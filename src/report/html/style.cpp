@@ -29,6 +29,7 @@ figure{margin:1rem 0;overflow-x:auto}
 .chart .step.kept line{stroke:var(--accent)}.chart .step.kept circle{fill:var(--accent);stroke:var(--accent)}
 .chart .total{fill:none;stroke:var(--good);stroke-width:2}.chart .sum line{stroke:var(--good);stroke-width:1.5}
 .chart .sum circle{fill:var(--good);stroke:none}
+.chart .roof{fill:none;stroke:var(--fg);stroke-width:2}.chart .roof.cache{stroke:var(--dim);stroke-dasharray:5 4}
 .it{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:.8rem 1rem;margin:.8rem 0}
 .it header{display:flex;flex-wrap:wrap;gap:.3rem .7rem;align-items:baseline}
 .it dl{display:grid;grid-template-columns:7.5rem 1fr;gap:.15rem .8rem;margin:.5rem 0 0}

@@ -64,6 +64,8 @@ std::string iteration_text(const ledger::Iteration& it, const std::string& commi
                      it.change.empty() ? "see the commit" : md_line(it.change),
                      short_hash(it.snapshot.hash));
   out += "- Result: " + result_of(verdict) + "\n";
+  if (const std::string came = prediction_outcome(it.predicted_gain, verdict); !came.empty())
+    out += "- The prediction came true: " + came + "\n";
   if (it.versus_baseline)
     out += fmt::format("- Against the baseline: {}\n",
                        gain(it.versus_baseline->gain, it.versus_baseline->interval));

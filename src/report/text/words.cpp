@@ -49,6 +49,17 @@ std::string gain(double value, const model::Interval& interval) {
                      100 * interval.high);
 }
 
+std::string prediction_outcome(const std::optional<double>& predicted,
+                               const model::Verdict& verdict) {
+  if (!predicted) return {};
+  if (verdict.shapes.empty() || !std::isfinite(verdict.gain)) return "not measured";
+  const model::Interval& interval = verdict.interval;
+  if (interval.low > *predicted) return "yes, and more: " + gain(verdict.gain, interval);
+  if (interval.high >= *predicted) return "yes: " + gain(verdict.gain, interval);
+  if (interval.low > 0) return "in part, it fell short: " + gain(verdict.gain, interval);
+  return "no: " + gain(verdict.gain, interval);
+}
+
 std::string short_hash(std::string_view hash) { return std::string(hash.substr(0, 12)); }
 
 std::string html(std::string_view text) {

@@ -16,6 +16,9 @@ std::string percent(double gain);
 std::string percent(const std::optional<double>& gain);
 /// "+3.2 % [+2.1, +4.3]"
 std::string gain(double value, const model::Interval& interval);
+/// What became of a predicted gain: "came true", "fell short", ...; empty without a prediction.
+std::string prediction_outcome(const std::optional<double>& predicted,
+                               const model::Verdict& verdict);
 std::string short_hash(std::string_view hash); ///< its first 12 digits
 
 /// Safe inside HTML text and quoted attributes.

@@ -1,12 +1,20 @@
-// All text readers of profiles: the first byte chooses one, the rest is its input.
+// All readers of profiles: the first byte chooses one, the rest is its input. What is read is used
+// as the commands use it.
+#include "base/fs.hpp"
+#include "profiles/delta.hpp"
 #include "profiles/diagnose.hpp"
+#include "profiles/names.hpp"
+#include "profiles/ncu_run.hpp"
 #include "profiles/nsys.hpp"
 #include "profiles/sanitizer.hpp"
 #include "profiles/sass.hpp"
+#include "profiles/scope.hpp"
+#include "profiles/source_page.hpp"
 #include "profiles/torch_trace.hpp"
 
 #include <cmath>
 #include <cstdlib>
+#include <string>
 
 using namespace ako;
 
@@ -20,18 +28,63 @@ void ncu(std::string_view text) {
   auto report = profiles::read_ncu(text, "fuzz");
   if (!report) return;
   require(!report->kernels.empty());
+  model::DiagnosisReport findings;
   for (const auto& kernel : report->kernels) {
-    for (const auto& finding : profiles::diagnose(kernel).findings) {
+    findings.kernels.push_back(profiles::diagnose(kernel));
+    for (const auto& finding : findings.kernels.back().findings) {
       require(finding.gain_bound >= 0 && finding.gain_bound < 1);
       require(!finding.id.empty());
     }
+    if (findings.kernels.size() >= 50) return;
   }
+  const auto delta = profiles::delta_of(findings, findings, report->kernels, report->kernels);
+  require(delta.kernels.size() == findings.kernels.size() && delta.only_before.empty());
+  for (const auto& kernel : delta.kernels) require(kernel.metrics.empty());
+  (void)profiles::to_text(delta);
 }
 
 void timeline(const profiles::Timeline& spans) {
   auto sum = profiles::summarise(spans);
   require(sum.busy_ns <= sum.wall_ns * 1.0001 + 1);
   profiles::diagnose_timeline(spans);
+  auto scope = profiles::scope_of(spans, {});
+  require(scope.has_value());
+  require(scope->hot.has_value() == (sum.kernels > 0));
+  (void)profiles::to_text(*scope);
+  (void)base::dump_json(profiles::to_json(*scope));
+}
+
+/// The database reader wants a file; most inputs end at SQLite's own checks.
+void database(std::string_view bytes) {
+  static auto folder = base::TemporaryDir::make("fuzz-nsys");
+  if (!folder) return;
+  const auto path = folder->path() / "run.sqlite";
+  if (!base::write_file_atomic(path, bytes)) return;
+  if (auto read = profiles::read_nsys_sqlite(path)) timeline(*read);
+}
+
+void source(std::string_view text) {
+  auto page = profiles::read_source_page(text, "fuzz");
+  if (!page) return;
+  model::DiagnosisReport report;
+  for (const auto& kernel : *page) {
+    report.kernels.emplace_back().name = kernel.name;
+    for (const char* id : {"uncoalesced_global_access", "memory_latency", "tail_wave"})
+      report.kernels.back().findings.emplace_back().id = id;
+  }
+  profiles::add_source_lines(*page, report);
+  for (const auto& kernel : report.kernels)
+    for (const auto& finding : kernel.findings) require(finding.lines.size() <= 3);
+}
+
+void names(std::string_view text) {
+  (void)profiles::short_name(text);
+  require(!profiles::family_of(text).empty());
+  (void)profiles::phase_of(text);
+  (void)profiles::version_of(text);
+  base::CommandResult result;
+  result.ending = {true, 0, 0};
+  (void)profiles::judge_capture({}, result, text, true);
 }
 
 } // namespace
@@ -39,7 +92,7 @@ void timeline(const profiles::Timeline& spans) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   if (size == 0) return 0;
   std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 6) {
+  switch (data[0] % 9) {
   case 0: ncu(text); break;
   case 1:
     if (auto trace = profiles::parse_torch_trace(text, "fuzz")) timeline(*trace);
@@ -48,8 +101,14 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (auto stats = profiles::read_nsys_csv(text, "fuzz")) timeline(stats->timeline);
     break;
   case 3: (void)profiles::read_sanitizer(text, "fuzz"); break;
-  case 4: (void)profiles::read_sass(text, "fuzz"); break;
-  default: (void)profiles::read_resources(text, "fuzz"); break;
+  case 4:
+    if (auto functions = profiles::read_sass(text, "fuzz"))
+      require(profiles::diff_sass((*functions)[0], (*functions)[0]).empty());
+    break;
+  case 5: (void)profiles::read_resources(text, "fuzz"); break;
+  case 6: source(text); break;
+  case 7: names(text); break;
+  default: database(text); break;
   }
   return 0;
 }
