@@ -17,6 +17,7 @@ using model::Side;
 /// Above this a set is judged once, on the plain recipe: time goes into measuring.
 constexpr std::int64_t k_large_set_bytes = 16ll << 20;
 constexpr int k_repeats = 3;
+constexpr double k_mebibyte = 1 << 20;
 
 std::vector<int> first_sets(int count) {
   std::vector<int> out;
@@ -297,10 +298,13 @@ CasePlan plan_cases(const Request& request, const std::vector<model::ResolvedSha
   for (const auto& [shape, own] : shapes) {
     const bool large = fresh_bytes(*request.contract, *shape) > k_large_set_bytes;
     Case judged{shape, inputs::Recipe::plain, large ? 1 : 2, large ? 1 : k_repeats, own};
+    if (need_bytes(request, *shape, judged.sets) > free_bytes) judged.sets = 1;
     if (need_bytes(request, *shape, judged.sets) > free_bytes) {
-      plan.unproven.push_back(fmt::format("{}: needs {} MiB, {} MiB are free", shape->tag,
-                                          need_bytes(request, *shape, judged.sets) >> 20,
-                                          free_bytes >> 20));
+      plan.unproven.push_back(
+          fmt::format("{}: needs {:.1f} MiB, {:.1f} MiB are free", shape->tag,
+                      static_cast<double>(need_bytes(request, *shape, judged.sets)) / k_mebibyte,
+                      static_cast<double>(free_bytes) / k_mebibyte));
+      if (own && plan.blocked.empty()) plan.blocked = plan.unproven.back();
       continue;
     }
     plan.cases.push_back(judged);
@@ -345,8 +349,19 @@ base::Expected<Correctness> judge_candidate(Stage& stage, const Request& request
                                             const std::vector<model::ResolvedShape>& edges,
                                             std::uint64_t seed, const char* phase) {
   Correctness out;
-  CasePlan plan = plan_cases(request, edges, free_memory());
+  std::int64_t room = free_memory();
+  if (const auto allowed = request.contract->limits.memory_bytes; allowed > 0)
+    room = std::min(room, allowed);
+  CasePlan plan = plan_cases(request, edges, room);
   out.unproven = plan.unproven;
+  // Correct first: what cannot be judged here is not measured here.
+  if (!plan.blocked.empty()) {
+    out.ended = model::Outcome{model::OutcomeKind::environment,
+                               model::Fault::machine,
+                               "too little memory to judge shape " + plan.blocked,
+                               {}};
+    return out;
+  }
   Coins coins(seed);
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     if (request.stop && request.stop()) {

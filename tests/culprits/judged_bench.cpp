@@ -35,6 +35,7 @@ base::TemporaryDir task_folder(const std::string& task) {
   fs::create_directory(made.path() / "solution");
   fs::copy(folder() / task / "task.toml", made.path() / "task.toml");
   fs::copy(folder() / task / "input", made.path() / "input");
+  fs::copy(folder() / task / "input/plain.cpp", made.path() / "solution/kernel.cpp");
   return made;
 }
 
