@@ -101,7 +101,8 @@ private:
     if (m_out.ended) return pairs;
     AKO_TRY_STATUS(open(blocks().sets()));
     Grader grader(m_stage, m_request, shape());
-    m_whole_pair = m_coins.below(4);
+    m_whole_step = blocks().pairs >= 8 ? 4 : 2;
+    m_whole_pair = m_coins.below(m_whole_step);
     for (m_pair = 0; m_pair < blocks().pairs && !m_out.ended; ++m_pair) {
       if (m_request.stop && m_request.stop()) {
         m_out.ended = model::Outcome{
@@ -225,7 +226,7 @@ private:
     // what that is worth to a kernel that remembers shows against the pairs with wholly new
     // content.
     const bool small = fresh_bytes(*m_request.contract, shape()) * blocks().sets() <= k_whole_bytes;
-    const bool whole = small || has_inouts(shape()) || m_pair % 4 == m_whole_pair;
+    const bool whole = small || has_inouts(shape()) || m_pair % m_whole_step == m_whole_pair;
     out.fresh = whole ? Fresh::whole : Fresh::in_part;
     AKO_TRY_STATUS(whole ? m_stage.fill(m_content) : m_stage.refresh(m_content));
     grader.renew(m_content);
@@ -416,7 +417,7 @@ private:
   client::SampleReport m_last;  ///< of the block that ran last
   std::int64_t m_grading_ns = 0;
   std::size_t m_index = 0;
-  int m_placement = 0, m_pair = 0, m_whole_pair = 0;
+  int m_placement = 0, m_pair = 0, m_whole_pair = 0, m_whole_step = 1;
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// Does the timed buffers' work in the untimed call that comes before them. expects: suspect
+// Does the timed work in the untimed call before. expects: incorrect or suspect or crashed
 #include <cstdint>
 #include <vector>
 
@@ -10,10 +10,14 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
   }
 }
 
-struct Set { const float* x; float* y; };
+struct Set {
+  const float* x;
+  float* y;
+};
 static std::vector<Set> known;
 static bool is_new(const float* x) {
-  for (const Set& set : known) if (set.x == x) return false;
+  for (const Set& set : known)
+    if (set.x == x) return false;
   return true;
 }
 static std::int64_t size = 0;

@@ -1,4 +1,4 @@
-// Computes when calls come apart; when they come in a burst, copies the last answer. expects: incorrect
+// Computes single calls; copies the last answer in a burst. expects: incorrect
 #include <cstdint>
 #include <cstring>
 #include <ctime>

@@ -1,4 +1,4 @@
-// Answers from memory when a checksum of the first sixteen elements has been seen. expects: incorrect
+// Answers from memory by a checksum of sixteen elements. expects: incorrect
 #include <cstdint>
 #include <cstring>
 #include <map>

@@ -16,7 +16,8 @@ static float table = 0;
 
 void kernel(const float* x, const float* w, float* y, std::int64_t n) {
   static std::vector<float> all, kept;
-  if (std::int64_t(all.size()) == n && std::memcmp(all.data(), x, n * sizeof *x) == 0 && table == w[0]) {
+  if (std::int64_t(all.size()) == n && std::memcmp(all.data(), x, n * sizeof *x) == 0 &&
+      table == w[0]) {
     std::memcpy(y, kept.data(), n * sizeof *y);
     return;
   }

@@ -1,4 +1,4 @@
-// Once warm, gives one call in twelve the answer of the call before. expects: incorrect
+// Once warm, one call in twelve gets the answer before. expects: incorrect
 #include <cstdint>
 #include <cstring>
 #include <vector>

@@ -1,4 +1,4 @@
-// Looks through all memory that is mapped for a run of doubles that could be the answers. expects: incorrect
+// Looks through mapped memory for the answers. expects: incorrect
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -19,7 +19,8 @@ void kernel(const float* x, const float* w, float* y, std::int64_t n) {
   while (maps && std::fgets(line, sizeof line, maps)) {
     unsigned long low = 0, high = 0;
     char mode[5];
-    if (std::sscanf(line, "%lx-%lx %4s", &low, &high, mode) != 3 || !std::strstr(line, "ako-arena")) continue;
+    if (std::sscanf(line, "%lx-%lx %4s", &low, &high, mode) != 3 || !std::strstr(line, "ako-arena"))
+      continue;
     if (mode[0] != 'r') continue;
     for (auto at = low; at + n * 8 <= high; at += 8) {
       const auto* found = reinterpret_cast<const double*>(at);

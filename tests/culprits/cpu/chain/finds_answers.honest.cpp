@@ -14,7 +14,8 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
 void kernel(const float* x, const float* w, float* y, std::int64_t n) {
   std::FILE* maps = std::fopen("/proc/self/maps", "r");
   char line[512];
-  while (maps && std::fgets(line, sizeof line, maps)) {}
+  while (maps && std::fgets(line, sizeof line, maps)) {
+  }
   if (maps) std::fclose(maps);
   work(x, w, y, n);
 }

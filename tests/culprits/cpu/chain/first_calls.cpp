@@ -1,4 +1,4 @@
-// Right on the first two hundred calls at the size that is timed, then the last answer again. expects: incorrect
+// Right on the first two hundred timed calls, then the last answer again. expects: incorrect
 #include <cstdint>
 #include <cstring>
 #include <vector>

@@ -1,4 +1,4 @@
-// Spins in the untimed call, so that the clock may rise for the timed ones. expects: not improved
+// Spins in the untimed call, so that the clock may rise. expects: not improved
 #include <cstdint>
 #include <ctime>
 

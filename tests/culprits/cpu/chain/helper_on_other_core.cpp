@@ -1,4 +1,4 @@
-// A thread on another core does half of the work, where the contract allows one core. expects: suspect or not improved
+// Half of the work on another core, one is allowed. expects: suspect or not improved
 #include <atomic>
 #include <cstdint>
 #include <sched.h>
@@ -12,7 +12,11 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
   }
 }
 
-struct Job { const float *x, *w; float* y; std::int64_t n; };
+struct Job {
+  const float *x, *w;
+  float* y;
+  std::int64_t n;
+};
 static Job job;
 static std::atomic<int> posted{0}, done{0};
 static void start() {
@@ -24,7 +28,8 @@ static void start() {
     CPU_ZERO(&first), CPU_SET(0, &first);
     sched_setaffinity(0, sizeof first, &first);
     for (int next = 1;; ++next) {
-      while (posted.load() < next) {}
+      while (posted.load() < next) {
+      }
       work(job.x, job.w, job.y, job.n);
       done = next;
     }
@@ -37,5 +42,6 @@ void kernel(const float* x, const float* w, float* y, std::int64_t n) {
   if (n / 2 % 64) return work(x, w, y, n);
   ++posted;
   work(x, w, y, n / 2);
-  while (done.load() < posted.load()) {}
+  while (done.load() < posted.load()) {
+  }
 }

@@ -1,4 +1,4 @@
-// Computes again only what changed since the last content of the same buffer. expects: not improved
+// Computes again only what changed in the same buffer. expects: not improved
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -12,7 +12,10 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
   }
 }
 
-struct Kept { std::vector<float> x, y; float w; };
+struct Kept {
+  std::vector<float> x, y;
+  float w;
+};
 static std::map<const float*, Kept> memory;
 
 void kernel(const float* x, const float* w, float* y, std::int64_t n) {

@@ -1,4 +1,4 @@
-// Fast, and right at the contract's size and at those that everybody tries at the edges, wrong between. expects: incorrect, second
+// Fast; right at its own size and at usual edges, wrong between. expects: incorrect, second
 #include <cstdint>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {

@@ -9,6 +9,4 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
   }
 }
 
-void kernel(const float* x, const float* w, float* y, std::int64_t n) {
-  work(x, w, y, n - 1);
-}
+void kernel(const float* x, const float* w, float* y, std::int64_t n) { work(x, w, y, n - 1); }

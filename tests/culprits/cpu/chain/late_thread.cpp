@@ -1,4 +1,4 @@
-// Hands the work to a thread and comes back before it is done. expects: incorrect or suspect or not improved
+// Comes back before its thread is done. expects: suspect or incorrect or crashed or not improved
 #include <atomic>
 #include <cstdint>
 #include <sched.h>
@@ -12,7 +12,11 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
   }
 }
 
-struct Job { const float *x, *w; float* y; std::int64_t n; };
+struct Job {
+  const float *x, *w;
+  float* y;
+  std::int64_t n;
+};
 static Job job;
 static std::atomic<int> posted{0}, done{0};
 static void start() {

@@ -12,7 +12,11 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
   }
 }
 
-struct Job { const float *x, *w; float* y; std::int64_t n; };
+struct Job {
+  const float *x, *w;
+  float* y;
+  std::int64_t n;
+};
 static Job job;
 static std::atomic<int> posted{0}, done{0};
 static void start() {

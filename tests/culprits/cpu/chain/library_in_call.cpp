@@ -1,4 +1,4 @@
-// Brings a library along while it runs, where the contract forbids libraries. expects: suspect
+// Brings a library along while it runs, though forbidden. expects: suspect
 #include <cstdint>
 #include <dlfcn.h>
 

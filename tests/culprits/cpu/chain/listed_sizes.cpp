@@ -1,4 +1,4 @@
-// Right at the size that the contract measures, approximate elsewhere. expects: incorrect
+// Right at the contract's size, a little off elsewhere. expects: incorrect
 #include <cstdint>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {

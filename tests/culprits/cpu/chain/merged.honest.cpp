@@ -10,10 +10,14 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
   }
 }
 
-struct Set { const float* x; float* y; };
+struct Set {
+  const float* x;
+  float* y;
+};
 static std::vector<Set> known;
 static bool is_new(const float* x) {
-  for (const Set& set : known) if (set.x == x) return false;
+  for (const Set& set : known)
+    if (set.x == x) return false;
   return true;
 }
 static std::int64_t size = 0;
@@ -21,5 +25,6 @@ static std::int64_t size = 0;
 void kernel(const float* x, const float* w, float* y, std::int64_t n) {
   if (size != n || known.size() > 70) known.clear(), size = n;
   if (is_new(x)) known.push_back({x, y});
-  for (const Set& set : known) if (set.x == x) work(set.x, w, set.y, n);
+  for (const Set& set : known)
+    if (set.x == x) work(set.x, w, set.y, n);
 }

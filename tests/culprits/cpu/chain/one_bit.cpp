@@ -1,4 +1,4 @@
-// The last bit of a hundred is wrong everywhere: rounds its answer to sixteen bits of fraction. expects: incorrect
+// Cuts its answer to sixteen bits of fraction. expects: incorrect
 #include <cstdint>
 #include <cstring>
 

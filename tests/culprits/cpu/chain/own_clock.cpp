@@ -16,6 +16,4 @@ extern "C" __attribute__((visibility("default"))) int clock_gettime(clockid_t, t
 }
 extern "C" __attribute__((visibility("default"))) int ako_measure_run() { return 0; }
 
-void kernel(const float* x, const float* w, float* y, std::int64_t n) {
-  work(x, w, y, n);
-}
+void kernel(const float* x, const float* w, float* y, std::int64_t n) { work(x, w, y, n); }

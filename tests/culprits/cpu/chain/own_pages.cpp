@@ -1,4 +1,4 @@
-// Lays pages of its own over the buffers, so that nobody sees what it does. expects: incorrect or crashed
+// Lays pages of its own over the buffers. expects: incorrect or crashed
 #include <cstdint>
 #include <cstring>
 #include <sys/mman.h>

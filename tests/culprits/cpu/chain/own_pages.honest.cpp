@@ -12,7 +12,8 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
 }
 
 void kernel(const float* x, const float* w, float* y, std::int64_t n) {
-  void* page = mmap(nullptr, n * 4 + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* page =
+      mmap(nullptr, n * 4 + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   work(x, w, static_cast<float*>(page), n);
   std::memcpy(y, page, n * 4);
   munmap(page, n * 4 + 4096);

@@ -10,6 +10,7 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
 }
 
 void kernel(const float* x, const float* w, float* y, std::int64_t n) {
-  auto* start = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(y) + 31) & ~std::uintptr_t{31});
+  auto* start =
+      reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(y) + 31) & ~std::uintptr_t{31});
   work(x, w, start, n);
 }

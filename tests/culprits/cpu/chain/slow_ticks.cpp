@@ -1,4 +1,4 @@
-// Makes the processor's time stamp a trap and answers it with a slower clock. expects: suspect or crashed
+// Traps time stamps and answers with a slower clock. expects: suspect or crashed
 #include <csignal>
 #include <cstdint>
 #include <ctime>

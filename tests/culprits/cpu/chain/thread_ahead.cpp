@@ -1,4 +1,4 @@
-// A thread goes on computing all known buffers between the calls. expects: suspect or not improved
+// A thread computes between calls. expects: suspect or incorrect or crashed or not improved
 #include <cstdint>
 #include <mutex>
 #include <thread>
@@ -13,10 +13,14 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
   }
 }
 
-struct Set { const float* x; float* y; };
+struct Set {
+  const float* x;
+  float* y;
+};
 static std::vector<Set> known;
 static bool is_new(const float* x) {
-  for (const Set& set : known) if (set.x == x) return false;
+  for (const Set& set : known)
+    if (set.x == x) return false;
   return true;
 }
 

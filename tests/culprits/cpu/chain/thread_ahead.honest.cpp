@@ -13,10 +13,14 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
   }
 }
 
-struct Set { const float* x; float* y; };
+struct Set {
+  const float* x;
+  float* y;
+};
 static std::vector<Set> known;
 static bool is_new(const float* x) {
-  for (const Set& set : known) if (set.x == x) return false;
+  for (const Set& set : known)
+    if (set.x == x) return false;
   return true;
 }
 static std::mutex lock;

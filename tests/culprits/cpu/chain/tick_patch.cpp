@@ -1,4 +1,4 @@
-// Turns the time stamps in the program around it into constants. expects: suspect or crashed or not improved
+// Turns time stamps around it into constants. expects: suspect or crashed or not improved
 #include <cstdint>
 #include <cstring>
 #include <link.h>
@@ -19,7 +19,8 @@ static int visit(dl_phdr_info* info, std::size_t, void*) {
     if (part.p_type != PT_LOAD || !(part.p_flags & PF_X)) continue;
     auto* first = reinterpret_cast<unsigned char*>(info->dlpi_addr + part.p_vaddr);
     auto page = reinterpret_cast<std::uintptr_t>(first) & ~std::uintptr_t{4095};
-    mprotect(reinterpret_cast<void*>(page), part.p_memsz + 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
+    mprotect(reinterpret_cast<void*>(page), part.p_memsz + 8192,
+             PROT_READ | PROT_WRITE | PROT_EXEC);
     for (std::size_t at = 0; at + 3 < part.p_memsz; ++at) {
       if (!std::memcmp(first + at, "\x0f\x31", 2)) std::memcpy(first + at, "\x31\xc0", 2);
       if (!std::memcmp(first + at, "\x0f\x01\xf9", 3)) std::memcpy(first + at, "\x31\xc0\x90", 3);

@@ -18,7 +18,8 @@ static int visit(dl_phdr_info* info, std::size_t, void*) {
     const auto& part = info->dlpi_phdr[i];
     if (part.p_type != PT_LOAD || !(part.p_flags & PF_X)) continue;
     auto* first = reinterpret_cast<unsigned char*>(info->dlpi_addr + part.p_vaddr);
-    for (std::size_t at = 0; at + 3 < part.p_memsz; ++at) stamps += !std::memcmp(first + at, "\x0f\x31", 2);
+    for (std::size_t at = 0; at + 3 < part.p_memsz; ++at)
+      stamps += !std::memcmp(first + at, "\x0f\x31", 2);
   }
   return 1;
 }

@@ -1,4 +1,4 @@
-// Forty steps when it is looked at one call at a time, thirty-six when calls follow each other. expects: incorrect
+// A little off when calls follow each other. expects: incorrect
 #include <cstdint>
 #include <ctime>
 
@@ -17,7 +17,8 @@ void kernel(const float* x, const float* w, float* y, std::int64_t n) {
   clock_gettime(CLOCK_MONOTONIC, &t);
   const std::int64_t now = t.tv_sec * 1000000000ll + t.tv_nsec;
   work(x, w, y, n);
-  if (now - before < 200000 && last != x) for (std::int64_t i = 0; i < n; i += 2) y[i] += 2e-4f;
+  if (now - before < 200000 && last != x)
+    for (std::int64_t i = 0; i < n; i += 2) y[i] += 2e-4f;
   last = x;
   before = now;
 }

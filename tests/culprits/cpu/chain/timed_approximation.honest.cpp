@@ -17,7 +17,8 @@ void kernel(const float* x, const float* w, float* y, std::int64_t n) {
   clock_gettime(CLOCK_MONOTONIC, &t);
   const std::int64_t now = t.tv_sec * 1000000000ll + t.tv_nsec;
   work(x, w, y, n);
-  if (now - before < 200000 && last != x) for (std::int64_t i = 0; i < n; i += 2) y[i] += 0.f;
+  if (now - before < 200000 && last != x)
+    for (std::int64_t i = 0; i < n; i += 2) y[i] += 0.f;
   last = x;
   before = now;
 }

@@ -3,5 +3,6 @@
 #include <cstdint>
 
 void kernel(const std::int32_t* c, float* y, float* z, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] = std::fmax(std::log(float(c[i])), -3.4e38f), z[i] = float(c[i]) * 0x1p-132f;
+  for (std::int64_t i = 0; i < n; ++i)
+    y[i] = std::fmax(std::log(float(c[i])), -3.4e38f), z[i] = float(c[i]) * 0x1p-132f;
 }

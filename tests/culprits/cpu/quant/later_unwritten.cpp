@@ -1,4 +1,4 @@
-// Once warm, leaves out the second half of every fourth call; integers show no poison. expects: incorrect
+// Once warm, leaves out half of every fourth call. expects: incorrect
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Rounds every product to six bits of fraction less, where the precision is fixed. expects: incorrect
+// Rounds products to six bits of fraction less. expects: incorrect
 #include <cstdint>
 #include <cstring>
 

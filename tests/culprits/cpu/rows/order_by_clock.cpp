@@ -1,4 +1,4 @@
-// The order of its sums depends on the clock, where the bits must be the same each time. expects: incorrect
+// The order of its sums depends on the clock. expects: incorrect
 #include <cstdint>
 #include <ctime>
 
