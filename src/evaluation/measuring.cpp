@@ -295,8 +295,9 @@ private:
     for (std::size_t i = order.size(); i > 1; --i)
       std::swap(order[i - 1], order[static_cast<std::size_t>(m_coins.below(static_cast<int>(i)))]);
     bool must = m_pair == 0 || m_coins.below(blocks().pairs) == 0;
-    if (const int doubtful = doubtful_set(checked); doubtful >= 0) {
-      std::swap(*std::find(order.begin(), order.end(), doubtful), order.front());
+    const auto doubtful = std::find(order.begin(), order.end(), doubtful_set(checked));
+    if (doubtful != order.end()) {
+      std::swap(*doubtful, order.front());
       must = true;
     }
     if (side == Side::incumbent) order.resize(1);
