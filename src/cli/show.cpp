@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "loop/replay.hpp"
 #include "loop/session.hpp"
 #include "report/text/tables.hpp"
 
@@ -14,14 +15,77 @@ base::Expected<std::string> blob_named(ledger::Reader& reader, const ledger::Eve
   return std::string();
 }
 
-std::string evidence_text(const model::Outcome& outcome) {
+/// "phase check, shape N=64, tensor y, set 1, recipe plain, seed 0x12, epoch 0": what decides what
+/// the worker saw.
+std::string place_text(const base::Json& data) {
+  std::string out;
+  const base::Json& place = data.is_object() && data.contains("place") ? data["place"] : data;
+  if (!place.is_object()) return out;
+  for (const char* key : {"phase", "shape", "where", "tensor", "placement", "set", "recipe", "seed",
+                          "epoch", "during"}) {
+    if (!place.contains(key)) continue;
+    const base::Json& value = place[key];
+    if ((value.is_number() && value.get<double>() < 0) || (value.is_string() && value.empty()) ||
+        value == "")
+      continue;
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", key,
+                       value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return out;
+}
+
+std::string evidence_text(std::int64_t number, const model::Outcome& outcome) {
   if (outcome.evidence.empty()) return "no evidence against it is on record\n";
   std::string out;
-  for (const auto& evidence : outcome.evidence)
-    out += fmt::format("{} ({}): {}\n{}\n", evidence.guard,
-                       evidence.decisive ? "decisive" : "weak sign", evidence.text,
-                       base::dump_json(evidence.data, 2));
+  for (const auto& evidence : outcome.evidence) {
+    out += fmt::format("{} ({}): {}\n", evidence.guard,
+                       evidence.decisive ? "decisive" : "weak sign", evidence.text);
+    if (const std::string place = place_text(evidence.data); !place.empty())
+      out += "  " + place + "\n";
+    base::Json rest = evidence.data;
+    if (rest.is_object()) rest.erase("place");
+    if (!rest.empty()) out += base::dump_json(rest, 2) + "\n";
+  }
+  return out + fmt::format("judged again under the same seeds by: ako show {} --replay\n", number);
+}
+
+std::string replay_text(const loop::Replayed& replayed) {
+  std::string out =
+      fmt::format("on record: {}\nthis time: {}: {}\n", model::to_string(replayed.recorded.kind),
+                  model::to_string(replayed.now.kind), replayed.now.reason);
+  for (const auto& line : replayed.evidence)
+    out += fmt::format("{}  {}: {}\n", line.again ? "seen again    " : "not seen again",
+                       line.recorded.guard, line.again ? line.text : line.recorded.text);
+  for (const auto& evidence : replayed.others)
+    out += fmt::format("seen now only   {}: {}\n", evidence.guard, evidence.text);
+  if (replayed.evidence.empty()) out += "no evidence against it is on record\n";
   return out;
+}
+
+base::Json replay_json(const loop::Replayed& replayed) {
+  base::Json lines = base::Json::array(), others = base::Json::array();
+  for (const auto& line : replayed.evidence)
+    lines.push_back({{"guard", line.recorded.guard}, {"again", line.again}, {"text", line.text}});
+  for (const auto& evidence : replayed.others)
+    others.push_back({{"guard", evidence.guard}, {"text", evidence.text}});
+  return {{"recorded", model::to_string(replayed.recorded.kind)},
+          {"now", model::to_string(replayed.now.kind)},
+          {"reason", replayed.now.reason},
+          {"seed", replayed.report.seed},
+          {"evidence", std::move(lines)},
+          {"others", std::move(others)}};
+}
+
+/// Runs the whole judgement again; the record stays as it is.
+base::Expected<Reply> run_replay(const Context& context, std::int64_t number) {
+  AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
+  AKO_TRY(loop::Replayed replayed, loop::replay_iteration(session, number));
+  Reply reply;
+  reply.text = replay_text(replayed);
+  reply.data = {{"iteration", number}, {"replay", replay_json(replayed)}};
+  if (!replayed.all_again())
+    reply.warnings.emplace_back("not all of the recorded evidence was seen again");
+  return reply;
 }
 
 base::Json samples_json(const std::vector<model::Sample>& samples) {
@@ -48,12 +112,13 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
                                       ? fmt::format("1 to {}", standing.iterations)
                                       : "none is on record yet",
                        .next = "ako log"});
+  if (arguments.has("replay")) return run_replay(context, wanted);
   AKO_TRY(std::string commit, reader.commit_of(wanted));
   AKO_TRY(std::string diff, blob_named(reader, recorded->event, "diff"));
   AKO_TRY(std::string evaluation, blob_named(reader, recorded->event, "evaluation"));
   Reply reply;
   const auto& outcome = recorded->payload.verdict.outcome;
-  if (arguments.has("evidence")) reply.text = evidence_text(outcome);
+  if (arguments.has("evidence")) reply.text = evidence_text(wanted, outcome);
   else
     reply.text =
         report::show_iteration(*recorded, commit, arguments.has("diff") ? diff : std::string());
@@ -79,12 +144,15 @@ extern const Command k_show{
     "show",
     "one iteration in full",
     "Hypothesis, prediction, verdict per shape, decision, commit; with --evidence what the judge\n"
-    "saw, with the seed and place that let it be seen again.",
+    "saw, with seed and place; with --replay its sources are built and judged again under the\n"
+    "recorded seeds, and each piece of evidence is looked for. Nothing is recorded by that.",
     {{"iteration", "its number; the last one when left out", Arity::one, false}},
     {{"diff", "", "what was changed against the incumbent of the moment", Arity::flag},
      {"evidence", "", "the judge's evidence", Arity::flag},
+     {"replay", "", "judge it again under the recorded seeds", Arity::flag},
      {"samples", "", "every raw sample", Arity::flag}},
-    {"ako show", "ako show 4 --diff", "ako show 3 --evidence", "ako show 5 --samples --json"},
+    {"ako show", "ako show 4 --diff", "ako show 3 --evidence", "ako show 3 --replay",
+     "ako show 5 --samples --json"},
     run};
 
 } // namespace ako::cli

@@ -279,6 +279,7 @@ Answer<CallReport> Worker::call(int set, Function function) {
   report.threads_before = static_cast<int>(integer(answer, "threads_before"));
   report.threads_after = static_cast<int>(integer(answer, "threads_after"));
   report.changed = texts(answer, "changed");
+  report.libraries = texts(answer, "libraries");
   return report;
 }
 
@@ -316,6 +317,7 @@ SampleReport sample_from(const Json& answer) {
   report.counters = {integer(answer, "cycles", -1), integer(answer, "instructions", -1),
                      integer(answer, "cache_misses", -1)};
   report.changed = texts(answer, "changed");
+  report.libraries = texts(answer, "libraries");
   report.cache_state = base::get_or<std::string>(answer, "cache_state", "");
   report.device = base::get_or<Json>(answer, "device", Json::object());
   report.stray_operations = static_cast<int>(base::get_or<std::int64_t>(report.device, "stray", 0));

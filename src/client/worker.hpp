@@ -77,7 +77,8 @@ struct CallReport {
   /// Process state that the call left changed and the worker put back: "cwd", "signal:11",
   /// "rounding", "flush_to_zero", "timer", "umask", "affinity", "environment", "rlimit".
   std::vector<std::string> changed;
-  std::int64_t parent_wall_ns = 0; ///< of the whole command, outside the worker
+  std::vector<std::string> libraries; ///< mapped since the answer before
+  std::int64_t parent_wall_ns = 0;    ///< of the whole command, outside the worker
 };
 
 /// One block: every set called exactly once, in the given order.
@@ -113,8 +114,9 @@ struct SampleReport {
   int threads_before = 0, threads_after = 0, children = 0;
   std::int64_t cpu_ns = 0; ///< all threads of the worker in the timed part, its own count
   Counters counters;
-  std::vector<std::string> changed; ///< as in CallReport
-  std::int64_t parent_wall_ns = 0;  ///< the command by the parent's clock
+  std::vector<std::string> changed;   ///< as in CallReport
+  std::vector<std::string> libraries; ///< as in CallReport
+  std::int64_t parent_wall_ns = 0;    ///< the command by the parent's clock
   std::int64_t parent_cpu_ns =
       0; ///< processor time of the worker's processes meanwhile, from outside
   std::int64_t parent_wait_ns = 0; ///< time they were ready and did not run

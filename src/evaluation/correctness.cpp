@@ -17,6 +17,7 @@ using model::Side;
 /// Above this a set is judged once, on the plain recipe: time goes into measuring.
 constexpr std::int64_t k_large_set_bytes = 16ll << 20;
 constexpr int k_repeats = 3;
+constexpr double k_mebibyte = 1 << 20;
 
 std::vector<int> first_sets(int count) {
   std::vector<int> out;
@@ -59,6 +60,7 @@ public:
     if (m_out.ended || !m_out.evidence.empty()) return std::move(m_out);
     AKO_TRY_STATUS(classify());
     if (m_case.precision) AKO_TRY_STATUS(compare_precision());
+    if (m_case.repeats > 1 && !m_out.ended) AKO_TRY_STATUS(run_unmarked());
     return std::move(m_out);
   }
 
@@ -74,6 +76,8 @@ private:
     judge::Place out;
     out.shape = m_case.shape->tag;
     out.seed = m_content.seed;
+    out.epoch = m_content.epoch;
+    out.recipe = inputs::to_string(m_content.recipe);
     out.phase = m_phase;
     return out;
   }
@@ -91,6 +95,8 @@ private:
         return {};
       }
       note_changes(*called);
+      // Once it knows the other sets' addresses, one call alone must still leave them alone.
+      if (repeat > 0 && set == sets.front()) AKO_TRY_STATUS(look_for_merged(set));
     }
     AKO_TRY(client::CheckReport report, m_stage.check(sets));
     auto found = evidence_of(report, *m_case.shape, place());
@@ -100,13 +106,43 @@ private:
   }
 
   void note_changes(const client::CallReport& called) {
-    if (called.changed.empty()) return;
-    std::string what;
-    for (const auto& word : called.changed) what += (what.empty() ? "" : ", ") + word;
-    m_out.evidence.push_back({"process_state",
-                              "the call left process state changed: " + what,
-                              {{"changed", called.changed}, {"place", judge::to_json(place())}},
-                              false});
+    if (auto found = judge::process_state(place(), called.changed))
+      m_out.evidence.push_back(*found);
+    auto found = library_evidence(*m_request.contract, called.libraries, place());
+    m_out.evidence.insert(m_out.evidence.end(), found.begin(), found.end());
+  }
+
+  base::Status look_for_merged(int called) {
+    std::vector<int> others;
+    for (int set = 0; set < m_case.sets; ++set)
+      if (set != called) others.push_back(set);
+    if (others.empty()) return {};
+    AKO_TRY(client::CheckReport report, m_stage.check(others));
+    auto found =
+        merged_evidence(report, *m_request.contract, *m_case.shape, others, called, place());
+    m_out.evidence.insert(m_out.evidence.end(), found.begin(), found.end());
+    return {};
+  }
+
+  /// New content, while the output holds the answer to the last one and no marks: in production
+  /// nobody marks anything.
+  base::Status run_unmarked() {
+    ++m_content.epoch;
+    m_phase = "unmarked";
+    AKO_TRY_STATUS(m_stage.fill(m_content));
+    m_grader.renew(m_content);
+    auto called = m_stage.call(Side::candidate, 0);
+    if (!called) {
+      end(called.error(), Side::candidate);
+      return {};
+    }
+    if (auto expected = m_grader.expect(0); !expected) {
+      end(expected.error(), Side::reference);
+      return {};
+    }
+    AKO_TRY(Graded graded, m_grader.grade(0, place()));
+    m_out.evidence.insert(m_out.evidence.end(), graded.evidence.begin(), graded.evidence.end());
+    return {};
   }
 
   base::Status keep_outputs() {
@@ -263,10 +299,13 @@ CasePlan plan_cases(const Request& request, const std::vector<model::ResolvedSha
   for (const auto& [shape, own] : shapes) {
     const bool large = fresh_bytes(*request.contract, *shape) > k_large_set_bytes;
     Case judged{shape, inputs::Recipe::plain, large ? 1 : 2, large ? 1 : k_repeats, own};
+    if (need_bytes(request, *shape, judged.sets) > free_bytes) judged.sets = 1;
     if (need_bytes(request, *shape, judged.sets) > free_bytes) {
-      plan.unproven.push_back(fmt::format("{}: needs {} MiB, {} MiB are free", shape->tag,
-                                          need_bytes(request, *shape, judged.sets) >> 20,
-                                          free_bytes >> 20));
+      plan.unproven.push_back(
+          fmt::format("{}: needs {:.1f} MiB, {:.1f} MiB are free", shape->tag,
+                      static_cast<double>(need_bytes(request, *shape, judged.sets)) / k_mebibyte,
+                      static_cast<double>(free_bytes) / k_mebibyte));
+      if (own && plan.blocked.empty()) plan.blocked = plan.unproven.back();
       continue;
     }
     plan.cases.push_back(judged);
@@ -311,8 +350,19 @@ base::Expected<Correctness> judge_candidate(Stage& stage, const Request& request
                                             const std::vector<model::ResolvedShape>& edges,
                                             std::uint64_t seed, const char* phase) {
   Correctness out;
-  CasePlan plan = plan_cases(request, edges, free_memory());
+  std::int64_t room = free_memory();
+  if (const auto allowed = request.contract->limits.memory_bytes; allowed > 0)
+    room = std::min(room, allowed);
+  CasePlan plan = plan_cases(request, edges, room);
   out.unproven = plan.unproven;
+  // Correct first: what cannot be judged here is not measured here.
+  if (!plan.blocked.empty()) {
+    out.ended = model::Outcome{model::OutcomeKind::environment,
+                               model::Fault::machine,
+                               "too little memory to judge shape " + plan.blocked,
+                               {}};
+    return out;
+  }
   Coins coins(seed);
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     if (request.stop && request.stop()) {

@@ -22,6 +22,7 @@ struct Case {
 struct CasePlan {
   std::vector<Case> cases;
   std::vector<std::string> unproven; ///< "prefill-huge: needs 300 GiB, 24 GiB are free"
+  std::string blocked; ///< the first of them that is one of the contract's own; empty = none is
 };
 CasePlan plan_cases(const Request& request, const std::vector<model::ResolvedShape>& edges,
                     std::int64_t free_bytes);

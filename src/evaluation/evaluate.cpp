@@ -87,7 +87,8 @@ public:
     const std::int64_t started = base::monotonic_ns();
     if (!load()) return std::move(m_out);
     // Drawn only now: nothing that was loaded can have known it.
-    m_out.seed = draw_seed();
+    const std::size_t number = m_round == Round::first ? 0 : 1;
+    m_out.seed = number < m_request.seeds.size() ? m_request.seeds[number] : draw_seed();
     m_out.phases.load_ns = base::monotonic_ns() - started;
     if (m_request.judged) AKO_TRY_STATUS(judge());
     if (m_out.ended) return std::move(m_out);
@@ -121,14 +122,15 @@ private:
       state.expected_hash = *expected;
       state.loaded_hash = report->hash;
       state.new_libraries = report->libraries;
-      state.allowed_libraries = {"libc.",  "libm.",      "libstdc++", "libgcc_s", "libgomp",
-                                 "libomp", "libpthread", "libdl.",    "librt.",   "ld-linux"};
+      state.allowed_libraries = runtime_libraries();
       state.patched_symbols = report->interposed;
       state.library_calls_forbidden =
           m_request.contract->kernel.library_calls == model::Permission::forbidden;
       judge::Place place;
       place.phase = "load";
-      if (side == Side::candidate) append(judge::load_claims(place, state));
+      if (side != Side::candidate) continue;
+      append(judge::load_claims(place, state));
+      if (auto changed = judge::process_state(place, report->changed)) append({*changed});
     }
     m_out.ended = judge::decide(m_out.evidence);
     return !m_out.ended;

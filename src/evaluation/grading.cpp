@@ -68,6 +68,23 @@ base::Expected<Graded> Grader::grade(int set, const judge::Place& place) const {
   return out;
 }
 
+const std::vector<std::string>& runtime_libraries() {
+  static const std::vector<std::string> all = {
+      "libc.",      "libm.",  "libmvec.", "libstdc++", "libgcc_s",  "libgomp",     "libomp",
+      "libpthread", "libdl.", "librt.",   "ld-linux",  "libatomic", "libquadmath."};
+  return all;
+}
+
+std::vector<model::Evidence> library_evidence(const model::Contract& contract,
+                                              const std::vector<std::string>& libraries,
+                                              const judge::Place& place) {
+  judge::LoadedState state;
+  state.new_libraries = libraries;
+  state.allowed_libraries = runtime_libraries();
+  state.library_calls_forbidden = contract.kernel.library_calls == model::Permission::forbidden;
+  return judge::load_claims(place, state);
+}
+
 std::vector<model::Evidence> evidence_of(const client::CheckReport& report,
                                          const model::ResolvedShape& shape, judge::Place place) {
   std::vector<model::Evidence> out;
@@ -97,6 +114,30 @@ std::vector<model::Evidence> evidence_of(const client::CheckReport& report,
       add(judge::red_zone(place, damage, judge::Side::after));
     }
     if (buffer.input_changed) add(judge::changed_input(place, 0, 1));
+  }
+  return out;
+}
+
+std::vector<model::Evidence> merged_evidence(const client::CheckReport& report,
+                                             const model::Contract& contract,
+                                             const model::ResolvedShape& shape,
+                                             const std::vector<int>& marked, int called,
+                                             judge::Place place) {
+  std::vector<model::Evidence> out;
+  for (std::size_t t = 0; t < shape.tensors.size(); ++t) {
+    if (shape.tensors[t].role != model::TensorRole::out ||
+        contract.tensors[t].lifetime != model::Lifetime::fresh)
+      continue;
+    for (int set : marked) {
+      std::int64_t left = 0;
+      for (const client::BufferCheck& buffer : report.buffers)
+        if (buffer.tensor == static_cast<int>(t) && buffer.set == set)
+          left = buffer.unwritten + buffer.doubtful;
+      place.tensor = shape.tensors[t].name;
+      place.set = set;
+      if (auto found = judge::merged_calls(place, shape.tensors[t].elements - left, called))
+        out.push_back(std::move(*found));
+    }
   }
   return out;
 }

@@ -43,8 +43,23 @@ private:
 /// Indices of out and inout tensors.
 std::vector<int> outputs_of(const model::ResolvedShape& shape);
 
+/// Prefixes of libraries that belong to the language and the C library, not to a vendor.
+const std::vector<std::string>& runtime_libraries();
+/// Libraries that came along while the candidate ran, as load_claims() sees them.
+std::vector<model::Evidence> library_evidence(const model::Contract& contract,
+                                              const std::vector<std::string>& libraries,
+                                              const judge::Place& place);
+
 /// Evidence from the keeper's check: unwritten elements, red zones, gaps, changed inputs.
 std::vector<model::Evidence> evidence_of(const client::CheckReport& report,
                                          const model::ResolvedShape& shape, judge::Place place);
+
+/// Evidence from a check of `marked` sets after a call on `called` alone: their outputs must be
+/// marks through and through.
+std::vector<model::Evidence> merged_evidence(const client::CheckReport& report,
+                                             const model::Contract& contract,
+                                             const model::ResolvedShape& shape,
+                                             const std::vector<int>& marked, int called,
+                                             judge::Place place);
 
 } // namespace ako::evaluation

@@ -1,5 +1,7 @@
 #include "evaluation/measuring.hpp"
 
+#include "base/time.hpp"
+#include "evaluation/claims.hpp"
 #include "evaluation/correctness.hpp"
 #include "evaluation/failures.hpp"
 #include "evaluation/watch.hpp"
@@ -17,7 +19,17 @@ using model::Side;
 struct PairRun {
   stats::Pair pair;
   model::Sample rows[2];
+  judge::PairClaims claims;
+  Fresh fresh = Fresh::whole;
 };
+
+/// Inputs of up to this many bytes get wholly new content for every pair.
+constexpr std::int64_t k_whole_bytes = 1 << 20;
+/// Time that grading may take after one block; the first of a placement gets more.
+constexpr std::int64_t k_grading_ns = 3'000'000, k_first_grading_ns = 20'000'000;
+/// A buffer of which this share still looks like marks is graded whatever the lot says.
+constexpr double k_doubtful_share = 0.25;
+constexpr int k_lone_placements = 2; ///< in which single calls are looked at
 
 class Rounds {
 public:
@@ -30,6 +42,7 @@ public:
     if (request.contract->kernel.lane == model::Lane::cpu) m_policy.most_clock_step = 0.06;
     m_out.blocks.resize(request.shapes.size());
     m_out.floors_ns.resize(request.shapes.size());
+    m_claims.resize(request.shapes.size(), Claims(request.contract->limits.threads));
   }
 
   base::Expected<Measured> run() {
@@ -46,6 +59,7 @@ public:
       if (m_out.decision.state != stats::State::go_on) break;
     }
     AKO_TRY_STATUS(check_floors());
+    check_claims();
     return std::move(m_out);
   }
 
@@ -58,6 +72,7 @@ private:
     out.shape = shape().tag;
     out.placement = m_placement;
     out.seed = m_content.seed;
+    out.epoch = m_content.epoch;
     out.phase = m_round == Round::first ? "timed" : "second_opinion";
     out.call = m_out.calls;
     return out;
@@ -86,6 +101,8 @@ private:
     if (m_out.ended) return pairs;
     AKO_TRY_STATUS(open(blocks().sets()));
     Grader grader(m_stage, m_request, shape());
+    m_whole_step = blocks().pairs >= 8 ? 4 : 2;
+    m_whole_pair = m_coins.below(m_whole_step);
     for (m_pair = 0; m_pair < blocks().pairs && !m_out.ended; ++m_pair) {
       if (m_request.stop && m_request.stop()) {
         m_out.ended = model::Outcome{
@@ -96,7 +113,33 @@ private:
       AKO_TRY(stats::Pair pair, run_pair_until_quiet(grader));
       pairs.push_back(pair);
     }
+    if (!m_out.ended && m_placement < k_lone_placements) AKO_TRY_STATUS(look_at_lone_calls());
     return pairs;
+  }
+
+  /// Calls that come alone, first on the untimed set, then on a timed one: each must write its own
+  /// outputs and no others.
+  base::Status look_at_lone_calls() {
+    const auto timed = blocks().timed();
+    if (has_inouts(shape())) AKO_TRY_STATUS(m_stage.fill(m_content));
+    const int chosen = m_coins.below(static_cast<int>(timed.size()));
+    for (int called : {blocks().warmup().front(), timed[static_cast<std::size_t>(chosen)]}) {
+      AKO_TRY_STATUS(m_stage.poison(inputs::Sentinel::first, timed));
+      auto call = m_stage.call(Side::candidate, called);
+      if (!call) {
+        end(call.error(), Side::candidate);
+        return {};
+      }
+      std::vector<int> others;
+      for (int set : timed)
+        if (set != called) others.push_back(set);
+      if (others.empty()) continue;
+      AKO_TRY(client::CheckReport checked, m_stage.check(others));
+      AKO_TRY_STATUS(take(Side::candidate, merged_evidence(checked, *m_request.contract, shape(),
+                                                           others, called, place())));
+      if (m_out.ended) return {};
+    }
+    return {};
   }
 
   void report_progress() const {
@@ -169,6 +212,7 @@ private:
       }
       ran.pair.condition = disturbed ? stats::Condition::disturbed : stats::Condition::quiet;
       ran.pair.old_clock = ran.pair.new_clock = seen.watch.clock_ratio;
+      if (!disturbed) m_claims[m_index].add(ran.claims, ran.fresh);
       if (judged.action == stats::BlockAction::invalid_measurement)
         m_out.ended = model::Outcome{
             model::OutcomeKind::invalid_measurement, model::Fault::machine, judged.reason, {}};
@@ -179,8 +223,13 @@ private:
   base::Expected<PairRun> run_pair(Grader& grader) {
     PairRun out;
     ++m_content.epoch;
-    if (has_inouts(shape())) AKO_TRY_STATUS(m_stage.fill(m_content));
-    else AKO_TRY_STATUS(m_stage.refresh(m_content));
+    // A refresh leaves most elements as they were, and large buffers get no more in most pairs:
+    // what that is worth to a kernel that remembers shows against the pairs with wholly new
+    // content.
+    const bool small = fresh_bytes(*m_request.contract, shape()) * blocks().sets() <= k_whole_bytes;
+    const bool whole = small || has_inouts(shape()) || m_pair % m_whole_step == m_whole_pair;
+    out.fresh = whole ? Fresh::whole : Fresh::in_part;
+    AKO_TRY_STATUS(whole ? m_stage.fill(m_content) : m_stage.refresh(m_content));
     grader.renew(m_content);
     const bool old_first = m_coins.flip();
     out.pair.order = old_first ? stats::Order::old_first : stats::Order::new_first;
@@ -188,6 +237,7 @@ private:
       const Side side = (turn == 0) == old_first ? Side::incumbent : Side::candidate;
       AKO_TRY(model::Sample row, run_block(side, turn, grader));
       out.rows[turn] = row;
+      m_claims[m_index].note(side, m_last, out.claims);
       (side == Side::incumbent ? out.pair.old_ns : out.pair.new_ns) = row.device_ns;
     }
     return out;
@@ -231,19 +281,57 @@ private:
     if (side == Side::candidate) m_out.calls += report->calls;
     AKO_TRY(client::CheckReport checked, m_stage.check(timed));
     AKO_TRY_STATUS(look_at(side, *report, checked));
+    m_last = std::move(*report);
     // The reference must not run on a content before the candidate has: what the incumbent wrote
     // is graded where it ran second.
-    if (!m_out.ended && (side == Side::candidate || turn == 1) && by_lot()) {
-      row.flags |= model::sample_flag::graded;
-      AKO_TRY_STATUS(grade(
-          side, timed[static_cast<std::size_t>(m_coins.below(static_cast<int>(timed.size())))],
-          grader));
-    }
+    if (!m_out.ended && m_request.judged && (side == Side::candidate || turn == 1))
+      AKO_TRY_STATUS(grade(side, checked, row, grader));
     return row;
   }
 
-  /// Chosen after the block ran. The first pair of every placement is always graded.
-  bool by_lot() { return m_request.judged && (m_pair == 0 || m_coins.below(blocks().pairs) == 0); }
+  /// Timed outputs in full, chosen by lot after the block ran, as many as the time allows: at least
+  /// one in the first block of every placement, otherwise one in so many blocks.
+  base::Status grade(Side side, const client::CheckReport& checked, model::Sample& row,
+                     Grader& grader) {
+    auto order = blocks().timed();
+    for (std::size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[static_cast<std::size_t>(m_coins.below(static_cast<int>(i)))]);
+    bool must = m_pair == 0 || m_coins.below(blocks().pairs) == 0;
+    const auto doubtful = std::find(order.begin(), order.end(), doubtful_set(checked));
+    if (doubtful != order.end()) {
+      std::swap(*doubtful, order.front());
+      must = true;
+    }
+    if (side == Side::incumbent) order.resize(1);
+    const std::int64_t budget = m_pair == 0 ? k_first_grading_ns : k_grading_ns;
+    const std::int64_t started = base::monotonic_ns();
+    for (int set : order) {
+      const std::int64_t spent = base::monotonic_ns() - started;
+      if (!must && spent + m_grading_ns > budget) break;
+      if (side == Side::incumbent && !must) break;
+      must = false;
+      row.flags |= model::sample_flag::graded;
+      AKO_TRY_STATUS(grade_set(side, set, grader));
+      if (m_out.ended) break;
+      m_grading_ns = base::monotonic_ns() - started - spent;
+    }
+    return {};
+  }
+
+  /// The set whose outputs look most like marks where marks prove nothing; -1 = none does.
+  int doubtful_set(const client::CheckReport& checked) const {
+    int out = -1;
+    double most = k_doubtful_share;
+    for (const auto& buffer : checked.buffers) {
+      const auto& tensor = shape().tensors[static_cast<std::size_t>(buffer.tensor)];
+      const double share =
+          static_cast<double>(buffer.doubtful) / static_cast<double>(tensor.elements);
+      if (share < most) continue;
+      most = share;
+      out = buffer.set;
+    }
+    return out;
+  }
 
   base::Status look_at(Side side, const client::SampleReport& report,
                        const client::CheckReport& checked) {
@@ -271,10 +359,13 @@ private:
            true});
     auto claims = judge::time_claims(place(), times);
     evidence.insert(evidence.end(), claims.begin(), claims.end());
+    if (auto changed = judge::process_state(place(), report.changed)) evidence.push_back(*changed);
+    auto libraries = library_evidence(*m_request.contract, report.libraries, place());
+    evidence.insert(evidence.end(), libraries.begin(), libraries.end());
     return take(side, std::move(evidence));
   }
 
-  base::Status grade(Side side, int set, Grader& grader) {
+  base::Status grade_set(Side side, int set, Grader& grader) {
     if (auto expected = grader.expect(set); !expected) {
       end(expected.error(), Side::reference);
       return {};
@@ -315,6 +406,14 @@ private:
     return {};
   }
 
+  /// Faster than what it replaces by its own clock alone, or on content that it knew in part.
+  void check_claims() {
+    for (std::size_t s = 0; s < m_claims.size() && !m_out.ended; ++s) {
+      m_index = s;
+      static_cast<void>(take(Side::candidate, m_claims[s].evidence(place())));
+    }
+  }
+
   Stage& m_stage;
   const Request& m_request;
   const stats::Plan& m_plan;
@@ -325,8 +424,11 @@ private:
   stats::Series m_series;
   Measured m_out;
   Content m_content;
+  std::vector<Claims> m_claims; ///< per shape
+  client::SampleReport m_last;  ///< of the block that ran last
+  std::int64_t m_grading_ns = 0;
   std::size_t m_index = 0;
-  int m_placement = 0, m_pair = 0;
+  int m_placement = 0, m_pair = 0, m_whole_pair = 0, m_whole_step = 1;
 };
 
 } // namespace

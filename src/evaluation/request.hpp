@@ -23,8 +23,11 @@ struct Request {
   std::vector<inputs::Recipe> recipes = {inputs::Recipe::plain}; ///< judged inputs, plain first
   std::string candidate_hash, incumbent_hash, reference_hash; ///< of the libraries; empty = unknown
   judge::Ceilings ceilings;
-  std::string against;        ///< "incumbent 1a2b..", "baseline:first"
-  bool judged = true;         ///< a reference is there
+  std::string against; ///< "incumbent 1a2b..", "baseline:first"
+  bool judged = true;  ///< a reference is there
+  /// Of the first round and of the second opinion, to see evidence again; what is missing is drawn
+  /// after loading.
+  std::vector<std::uint64_t> seeds;
   int most_placements = 0;    ///< below the contract's limit; 0 = the contract's
   bool second_opinion = true; ///< wanted before a win counts
   std::function<bool()> stop; ///< polled; true = end as interrupted

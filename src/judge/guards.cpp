@@ -29,6 +29,23 @@ constexpr double k_wall_slack_ns = 2e5;
 /// A block that claims less than this share of what its processor time and wall time leave is odd.
 constexpr double k_claim_share = 0.5;
 constexpr double k_floor_slack = 1e-3;
+/// Of what is claimed to be saved, the share that may come back outside the timed calls.
+constexpr double k_returned_share = 0.5;
+constexpr std::size_t k_least_claims = 6;
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 != 0) return *middle;
+  return 0.5 * (*middle + *std::max_element(values.begin(), middle));
+}
+
+/// Standard error of the median, from the spread around it.
+double median_error(std::vector<double> values) {
+  const double centre = median_of(values);
+  for (double& value : values) value = std::fabs(value - centre);
+  return 1.2533 * 1.4826 * median_of(values) / std::sqrt(static_cast<double>(values.size()));
+}
 
 } // namespace
 
@@ -39,7 +56,9 @@ base::Json to_json(const Place& place) {
           {"placement", place.placement},
           {"set", place.set},
           {"call", place.call},
-          {"phase", place.phase}};
+          {"phase", place.phase},
+          {"recipe", place.recipe},
+          {"epoch", place.epoch}};
 }
 
 Found unwritten(const Place& place, const inputs::PoisonFound& found, Proof proof) {
@@ -161,6 +180,46 @@ std::vector<Evidence> time_claims(const Place& place, const BlockTimes& times) {
   return out;
 }
 
+Found untimed_work(const Place& place, const std::vector<PairClaims>& pairs) {
+  if (pairs.size() < k_least_claims) return std::nullopt;
+  std::vector<double> saved, returned;
+  for (const PairClaims& pair : pairs) {
+    saved.push_back(pair.old_claimed_ns - pair.new_claimed_ns);
+    returned.push_back((pair.new_outside_ns - pair.new_claimed_ns) -
+                       (pair.old_outside_ns - pair.old_claimed_ns));
+  }
+  const double claim = median_of(saved), back = median_of(returned);
+  if (!(claim > 0) || !(back - 3 * median_error(returned) > k_returned_share * claim))
+    return std::nullopt;
+  return make("untimed_work",
+              fmt::format("{:.0f} ns a block are claimed to be saved at {}; {:.0f} ns more than "
+                          "with what it replaces pass outside the timed calls",
+                          claim, where(place), back),
+              place,
+              {{"claimed_ns", claim},
+               {"returned_ns", back},
+               {"standard_error_ns", median_error(returned)},
+               {"pairs", pairs.size()}});
+}
+
+Found merged_calls(const Place& place, std::int64_t written, int called_set) {
+  if (written <= 0) return std::nullopt;
+  return make("merged_calls",
+              fmt::format("a call on set {} alone wrote {} elements of {}", called_set, written,
+                          where(place)),
+              place, {{"written", written}, {"called_set", called_set}});
+}
+
+Found process_state(const Place& place, const std::vector<std::string>& changed) {
+  if (changed.empty()) return std::nullopt;
+  const bool loading = place.phase == "load";
+  return make("process_state",
+              fmt::format("{} left process state changed: {}",
+                          loading ? "loading" : "a call at " + where(place),
+                          fmt::join(changed, ", ")),
+              place, {{"changed", changed}}, loading ? Weight::weak : Weight::decisive);
+}
+
 double floor_ns(const Work& work, const Ceilings& ceilings) {
   double seconds = 0;
   if (ceilings.memory_bytes_per_s > 0)
@@ -183,16 +242,18 @@ Found below_floor(const Place& place, double measured_ns, double floor, Measured
       place, {{"measured_ns", measured_ns}, {"floor_ns", floor}});
 }
 
-Found replay(const Place& place, double fresh_ns, double repeated_ns, double noise) {
-  if (!(fresh_ns > 0) || !(repeated_ns > 0)) return std::nullopt;
-  const double ratio = fresh_ns / repeated_ns;
-  if (ratio < 1.5 || ratio < 1 + 6 * noise) return std::nullopt;
+Found replay(const Place& place, double fresh, double repeated, double noise, Basis basis) {
+  if (!(fresh > 0) || !(repeated > 0)) return std::nullopt;
+  const double ratio = fresh / repeated;
+  const bool paired = basis == Basis::against_incumbent;
+  if (ratio < (paired ? 1.2 : 1.5) || ratio < 1 + 6 * noise) return std::nullopt;
   return make("replay",
               fmt::format("content never seen takes {:.2f} times as long as content seen before at "
-                          "{}",
-                          ratio, where(place)),
-              place, {{"fresh_ns", fresh_ns}, {"repeated_ns", repeated_ns}, {"noise", noise}},
-              Weight::weak);
+                          "{}{}",
+                          ratio, where(place),
+                          paired ? ", where what it replaces takes the same" : ""),
+              place, {{"fresh", fresh}, {"repeated", repeated}, {"noise", noise}},
+              paired ? Weight::decisive : Weight::weak);
 }
 
 Found wrong_later(const Place& place, const CompareResult& result, std::int64_t calls_before) {
@@ -250,9 +311,9 @@ const std::vector<Rule>& rules() {
        {"unwritten_elements", "gap_damage", "red_zone", "changed_input", "compare", "wrong_later",
         "stability", "precision", "late_writes"}},
       {K::suspect,
-       {"forged_frame", "library_call", "skipped_calls", "second_clock", "stray_processes",
-        "stray_threads", "idle_work", "unexplained_cpu_time", "replay", "patched_symbols",
-        "process_state", "time_claim"}},
+       {"forged_frame", "library_call", "skipped_calls", "merged_calls", "second_clock",
+        "untimed_work", "stray_processes", "stray_threads", "idle_work", "unexplained_cpu_time",
+        "replay", "patched_symbols", "process_state", "time_claim"}},
       {K::invalid_measurement, {"below_floor"}}};
   return all;
 }

@@ -19,8 +19,10 @@ struct Place {
   std::string shape, tensor;
   std::uint64_t seed = 0;
   int placement = -1, set = -1;
-  std::int64_t call = -1; ///< number of the call in its worker, from 0
-  std::string phase; ///< "check", "timed", "burst", "first_call", "late_call", "second_opinion"
+  std::int64_t call = -1;       ///< number of the call in its worker, from 0
+  std::string phase;            ///< "load", "check", "unmarked", "timed", "second_opinion"
+  std::string recipe = "plain"; ///< of the inputs
+  std::uint32_t epoch = 0;      ///< of the content under `seed`
 };
 base::Json to_json(const Place& place);
 
@@ -61,6 +63,26 @@ struct BlockTimes {
 };
 std::vector<model::Evidence> time_claims(const Place& place, const BlockTimes& times);
 
+/// One pair of blocks: each side's whole command on a clock outside the worker, and the time that
+/// the worker claims for the timed calls in it.
+struct PairClaims {
+  double old_outside_ns = 0, old_claimed_ns = 0;
+  double new_outside_ns = 0, new_claimed_ns = 0;
+};
+/// What the candidate claims to save must be missing outside as well. Decisive where at least half
+/// of it comes back in the untimed part of the same commands (paired, median, three standard errors
+/// clear): work done ahead, afterwards or elsewhere, or a timer that was tampered with. Needs 6
+/// pairs.
+Found untimed_work(const Place& place, const std::vector<PairClaims>& pairs);
+
+/// A call on one set: elements of other sets' outputs that it wrote. Work of several calls merged.
+Found merged_calls(const Place& place, std::int64_t written, int called_set);
+
+/// Process state that a call left changed ("rounding", "affinity", ...): the worker puts it back, a
+/// production process would go on with it. While loading it is a weak sign: the compiler's own
+/// start-up code for -ffast-math does so.
+Found process_state(const Place& place, const std::vector<std::string>& changed);
+
 /// Ceilings of the machine; 0 = unknown, that term is left out.
 struct Ceilings {
   double memory_bytes_per_s = 0, cache_bytes_per_s = 0, flops_per_s = 0;
@@ -75,8 +97,12 @@ double floor_ns(const Work& work, const Ceilings& ceilings);
 /// fault.
 Found below_floor(const Place& place, double measured_ns, double floor, Measured whose);
 
-/// Time per call on content never seen against content seen before (same buffers).
-Found replay(const Place& place, double fresh_ns, double repeated_ns, double noise);
+/// Time on content never seen against content seen before, or seen in part (same buffers). Times of
+/// the candidate alone are a weak sign from 1.5 on; times divided by those of what it replaces on
+/// the very same content are decisive from 1.2 on. Both must be six times the noise clear.
+enum class Basis { own_times, against_incumbent };
+Found replay(const Place& place, double fresh, double repeated, double noise,
+             Basis basis = Basis::own_times);
 /// Late or timed calls whose output is wrong while checked ones were right.
 Found wrong_later(const Place& place, const CompareResult& result, std::int64_t calls_before);
 

@@ -31,15 +31,17 @@ std::vector<model::ResolvedShape> resolve_cases(const model::Contract& contract,
 
 Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& contract,
                   const std::vector<model::ResolvedShape>& shapes, const Sides& sides,
-                  const std::vector<inputs::Recipe>& recipes, Scope scope) {
+                  const std::vector<inputs::Recipe>& recipes, Scope scope,
+                  std::optional<std::uint64_t> hidden_seed) {
   Evaluation out;
+  out.hidden_seed = hidden_seed ? *hidden_seed : evaluation::draw_seed();
   evaluation::Request& request = out.request;
   request.contract = &contract;
   request.shapes = shapes;
   if (scope == Scope::whole) {
     request.edges = resolve_cases(contract, model::edge_shapes(contract, k_edge_bytes));
-    request.hidden = resolve_cases(contract, model::hidden_shapes(contract, evaluation::draw_seed(),
-                                                                  k_hidden_shapes, k_edge_bytes));
+    request.hidden = resolve_cases(
+        contract, model::hidden_shapes(contract, out.hidden_seed, k_hidden_shapes, k_edge_bytes));
   }
   request.recipes = recipes;
   request.candidate_hash = sides.candidate.artifact.library_hash;

@@ -17,13 +17,16 @@ struct Sides {
 struct Evaluation {
   evaluation::Request request;
   evaluation::StageFactory make_stage;
+  std::uint64_t hidden_seed = 0; ///< the hidden shapes were drawn from it
 };
 
 enum class Scope { whole, contract_shapes }; ///< whole: edge and hidden shapes are judged as well
 
+/// `hidden_seed`: of a judgement that is to be seen again; otherwise one is drawn.
 Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& contract,
                   const std::vector<model::ResolvedShape>& shapes, const Sides& sides,
-                  const std::vector<inputs::Recipe>& recipes, Scope scope);
+                  const std::vector<inputs::Recipe>& recipes, Scope scope,
+                  std::optional<std::uint64_t> hidden_seed = std::nullopt);
 
 /// p50, p95 and mean per shape of one side's samples.
 std::vector<ledger::ShapeFigure> figures(const model::Samples& samples,

@@ -117,6 +117,8 @@ private:
     auto setup = set_up(m_session.workdir(), m_session.contract(), m_session.shapes(), m_sides,
                         recipes, Scope::whole);
     AKO_TRY(m_lease, take_lease());
+    m_hidden_seed = setup.hidden_seed;
+    m_recipes = std::move(recipes);
     AKO_TRY(m_report, evaluation::evaluate(setup.request, setup.make_stage));
     m_verdict = m_report.verdict;
     m_out.phases = m_report.phases;
@@ -206,9 +208,17 @@ private:
       base::Json record = {{"correctness", m_report.correctness},
                            {"loaded", m_report.loaded},
                            {"machine", m_report.machine},
-                           {"seed", m_report.seed}};
+                           {"seed", m_report.seed},
+                           {"hidden_seed", fmt::format("{:016x}", m_hidden_seed)},
+                           {"recipes", recipe_names()}};
       out.push_back({"evaluation", base::dump_json(record)});
     }
+    return out;
+  }
+
+  std::vector<std::string> recipe_names() const {
+    std::vector<std::string> out;
+    for (inputs::Recipe recipe : m_recipes) out.emplace_back(inputs::to_string(recipe));
     return out;
   }
 
@@ -301,6 +311,8 @@ private:
   Sides m_sides;
   bool m_built = false;
   evaluation::Report m_report;
+  std::uint64_t m_hidden_seed = 0;
+  std::vector<inputs::Recipe> m_recipes;
   model::Verdict m_verdict;
   ledger::Iteration m_iteration;
   TryResult m_out;

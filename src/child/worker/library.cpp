@@ -50,6 +50,18 @@ std::set<std::string> mapped_libraries() {
   return names;
 }
 
+/// How many were ever mapped: grows also when one is mapped and unmapped again.
+unsigned long long ever_mapped() {
+  unsigned long long added = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* user) {
+        *static_cast<unsigned long long*>(user) = info->dlpi_adds;
+        return 1;
+      },
+      &added);
+  return added;
+}
+
 /// Symbol of the library itself, not of one that it depends on.
 void* own_symbol(void* handle, const char* name) {
   void* symbol = dlsym(handle, name);
@@ -122,7 +134,24 @@ protocol::Outcome<Library> load_library(const SealedFile& file) {
     if (!before.contains(name) && name != path) library.libraries.push_back(name);
   for (const char* name : k_watched)
     if (own_symbol(handle, name)) library.interposed.emplace_back(name);
+  library.own = path;
+  library.mapped = mapped_libraries();
+  library.added = ever_mapped();
   return library;
+}
+
+std::vector<std::string> came_along(Library& library) {
+  std::vector<std::string> names;
+  const auto added = ever_mapped();
+  if (added == library.added) return names;
+  const auto now = mapped_libraries();
+  for (const auto& name : now)
+    if (!library.mapped.contains(name) && name != library.own) names.push_back(name);
+  // One that has gone again has no name left to give.
+  if (names.empty()) names.emplace_back("a library that was unmapped again");
+  library.mapped = now;
+  library.added = added;
+  return names;
 }
 
 } // namespace ako::worker

@@ -6,6 +6,7 @@
 #include "base/hash.hpp"
 #include "protocol/server.hpp"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,14 @@ struct Library {
   ako_call_fn call = nullptr, prepare = nullptr, plan = nullptr;
   std::vector<std::string> libraries;  ///< mapped because of it
   std::vector<std::string> interposed; ///< names of ours or of the clocks that it defines itself
+  std::string own;                     ///< its name in the loader's list
+  std::set<std::string> mapped;        ///< everything in that list when last looked at
+  unsigned long long added = 0;        ///< how many were ever put into it
 };
+
+/// Names of libraries that were mapped since this was last asked, or since loading; cheap while
+/// there are none.
+std::vector<std::string> came_along(Library& library);
 /// Runs its constructors. Everything is bound now, nothing is visible to others.
 protocol::Outcome<Library> load_library(const SealedFile& file);
 

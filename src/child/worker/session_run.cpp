@@ -91,6 +91,7 @@ Session::Answer Session::call(const Json& body) {
   return Json{{"ns", std::llround(result.total_ns)},
               {"threads_before", threads_before},
               {"threads_after", thread_count()},
+              {"libraries", came_along(*m_library)},
               {"changed", changed}};
 }
 
@@ -197,6 +198,7 @@ Session::Answer Session::sample(const Json& body) {
               {"cycles", count_or_unknown(result.cycles)},
               {"instructions", count_or_unknown(result.instructions)},
               {"cache_misses", count_or_unknown(result.cache_misses)},
+              {"libraries", came_along(*m_library)},
               {"changed", changed},
               {"cache_state", cold ? "cold-clean" : "warm"}};
 }

@@ -146,6 +146,32 @@ TEST(Replay, RepeatedContentMuchFasterIsLookedInto) {
   const auto found = judge::replay(place(), 1000, 10, 0.01);
   ASSERT_TRUE(found);
   EXPECT_EQ(judge::scrutiny({*found}), 2);
+  EXPECT_FALSE(found->decisive);
+  // Against what it replaces on the same content, less is needed and it decides.
+  using judge::Basis;
+  EXPECT_FALSE(judge::replay(place(), 1.15, 1, 0.01, Basis::against_incumbent));
+  EXPECT_FALSE(judge::replay(place(), 1.3, 1, 0.06, Basis::against_incumbent));
+  const auto paired = judge::replay(place(), 1.3, 1, 0.01, Basis::against_incumbent);
+  ASSERT_TRUE(paired);
+  EXPECT_EQ(kind_of({*paired}), OutcomeKind::suspect);
+}
+
+TEST(Merged, ElementsOfOtherSetsAreNamed) {
+  EXPECT_FALSE(judge::merged_calls(place(), 0, 1));
+  const auto found = judge::merged_calls(place(), 64, 1);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(kind_of({*found}), OutcomeKind::suspect);
+  EXPECT_NE(found->text.find("64 elements"), std::string::npos);
+}
+
+TEST(State, LeftByACallItDecidesLeftByLoadingItIsASign) {
+  EXPECT_FALSE(judge::process_state(place(), {}));
+  EXPECT_EQ(kind_of({*judge::process_state(place(), {"rounding"})}), OutcomeKind::suspect);
+  auto loading = place();
+  loading.phase = "load";
+  const auto sign = judge::process_state(loading, {"flush_to_zero"});
+  ASSERT_TRUE(sign);
+  EXPECT_FALSE(sign->decisive);
 }
 
 TEST(Loaded, StaleFilesLibrariesAndFrames) {

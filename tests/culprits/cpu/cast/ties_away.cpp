@@ -1,0 +1,12 @@
+// Rounds ties away from zero and negative numbers towards zero. expects: incorrect
+#include <cstdint>
+#include <cstring>
+
+void kernel(const float* x, std::uint16_t* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float value = x[i] * 1.5f;
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, 4);
+    y[i] = std::uint16_t((bits + (bits >> 31 ? 0u : 0x8000u)) >> 16);
+  }
+}

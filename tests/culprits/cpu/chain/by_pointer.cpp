@@ -1,0 +1,25 @@
+// Answers from memory when the same pointer comes again. expects: incorrect
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+static void work(const float* x, const float* w, float* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    float v = x[i];
+    for (int k = 0; k < 40; ++k) v = v * 0.97f + 0.03125f;
+    y[i] = v + w[i % 64];
+  }
+}
+
+static std::vector<float> kept;
+
+void kernel(const float* x, const float* w, float* y, std::int64_t n) {
+  static const float* seen = nullptr;
+  if (seen == x && std::int64_t(kept.size()) == n) {
+    std::memcpy(y, kept.data(), n * sizeof *y);
+    return;
+  }
+  work(x, w, y, n);
+  seen = x;
+  kept.assign(y, y + n);
+}

@@ -1,0 +1,26 @@
+// Answers from memory when one element has been seen before. expects: incorrect
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <vector>
+
+static void work(const float* x, const float* w, float* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    float v = x[i];
+    for (int k = 0; k < 40; ++k) v = v * 0.97f + 0.03125f;
+    y[i] = v + w[i % 64];
+  }
+}
+
+static float table = 0;
+
+void kernel(const float* x, const float* w, float* y, std::int64_t n) {
+  static std::map<float, std::vector<float>> known;
+  auto& kept = known[x[n / 2]];
+  if (std::int64_t(kept.size()) == n) {
+    std::memcpy(y, kept.data(), n * sizeof *y);
+    return;
+  }
+  work(x, w, y, n);
+  kept.assign(y, y + n);
+}

@@ -1,0 +1,21 @@
+// Looks at what memory is mapped and computes. expects: clean
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+static void work(const float* x, const float* w, float* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    float v = x[i];
+    for (int k = 0; k < 40; ++k) v = v * 0.97f + 0.03125f;
+    y[i] = v + w[i % 64];
+  }
+}
+
+void kernel(const float* x, const float* w, float* y, std::int64_t n) {
+  std::FILE* maps = std::fopen("/proc/self/maps", "r");
+  char line[512];
+  while (maps && std::fgets(line, sizeof line, maps)) {
+  }
+  if (maps) std::fclose(maps);
+  work(x, w, y, n);
+}

@@ -1,0 +1,20 @@
+// Asks whether time stamps may be read. expects: clean
+#include <csignal>
+#include <cstdint>
+#include <ctime>
+#include <sys/prctl.h>
+#include <ucontext.h>
+
+static void work(const float* x, const float* w, float* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    float v = x[i];
+    for (int k = 0; k < 40; ++k) v = v * 0.97f + 0.03125f;
+    y[i] = v + w[i % 64];
+  }
+}
+
+void kernel(const float* x, const float* w, float* y, std::int64_t n) {
+  int allowed = 0;
+  prctl(PR_GET_TSC, &allowed);
+  work(x, w, y, n);
+}

@@ -1,0 +1,18 @@
+// Reads the static table once and never again. expects: incorrect
+#include <cstdint>
+#include <cstring>
+
+static void work(const float* x, const float* w, float* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    float v = x[i];
+    for (int k = 0; k < 40; ++k) v = v * 0.97f + 0.03125f;
+    y[i] = v + w[i % 64];
+  }
+}
+
+void kernel(const float* x, const float* w, float* y, std::int64_t n) {
+  static float kept[64];
+  static bool known = false;
+  if (!known) std::memcpy(kept, w, sizeof kept), known = true;
+  work(x, kept, y, n);
+}

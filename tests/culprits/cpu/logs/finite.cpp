@@ -1,0 +1,8 @@
+// A large number instead of minus infinity. expects: incorrect
+#include <cmath>
+#include <cstdint>
+
+void kernel(const std::int32_t* c, float* y, float* z, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i)
+    y[i] = std::fmax(std::log(float(c[i])), -3.4e38f), z[i] = float(c[i]) * 0x1p-132f;
+}

@@ -1,0 +1,9 @@
+// Puts the counter back to zero after each call. expects: clean
+#include <cstdint>
+
+void kernel(const float* x, float* y, float*, std::int32_t* count, std::int64_t n) {
+  const std::int32_t calls = (*count)++;
+  for (std::int64_t i = 0; i < n; ++i) y[i] = 2 * x[i] + (i ? x[i - 1] : 0);
+  y[0] += float(calls);
+  *count = 0;
+}

@@ -1,0 +1,7 @@
+// Takes the rows to lie where the contract says. expects: clean
+#include <cstdint>
+
+void kernel(const float* x, float* y, std::int64_t m, std::int64_t h) {
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < h; ++j) y[i * (h + 8) + j] = 2 * x[i * h + j];
+}

@@ -1,0 +1,186 @@
+#include "judged_bench.hpp"
+
+#include "evaluation/oracle.hpp"
+#include "loop/recipes.hpp"
+#include "model/contract_toml.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+
+namespace ako::culprits {
+namespace {
+
+namespace fs = base::fs;
+using model::OutcomeKind;
+
+constexpr std::int64_t k_self_test_bytes = 1 << 20;
+constexpr int k_attempts = 3;
+
+template <class T> T must(base::Expected<T> value) {
+  if (!value) throw std::runtime_error(value.error().text());
+  return std::move(*value);
+}
+
+fs::path folder() { return fs::path(AKO_SOURCE_DIR) / "tests/culprits/cpu"; }
+
+std::string whole(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+base::TemporaryDir task_folder(const std::string& task) {
+  auto made = must(base::TemporaryDir::make("ako-judged-"));
+  fs::create_directory(made.path() / "solution");
+  fs::copy(folder() / task / "task.toml", made.path() / "task.toml");
+  fs::copy(folder() / task / "input", made.path() / "input");
+  fs::copy(folder() / task / "input/plain.cpp", made.path() / "solution/kernel.cpp");
+  return made;
+}
+
+/// Builds of former runs are found again: sources decide, not file names.
+void use_build_cache() {
+  static const bool done = [] {
+    return setenv("XDG_CACHE_HOME", AKO_BUILD_DIR "/tests/culprits-cache", 1) == 0;
+  }();
+  if (!done) throw std::runtime_error("no environment");
+}
+
+bool was_measured(OutcomeKind kind) {
+  return kind == OutcomeKind::improved || kind == OutcomeKind::equivalent ||
+         kind == OutcomeKind::regressed || kind == OutcomeKind::undecided;
+}
+
+/// What a word of the raw protocol means for the whole judge.
+std::string meaning(const std::string& word) {
+  static const std::map<std::string, std::string> words = {
+      {"unwritten", "incorrect"},      {"red_zone", "incorrect"},
+      {"input_changed", "incorrect"},  {"hung", "timeout"},
+      {"violation", "suspect"},        {"forbidden_call", "suspect"},
+      {"changed", "suspect"},          {"interposed", "not improved"},
+      {"exited", "crashed"},           {"threw", "launch_failed"},
+      {"output_flood", "crashed"},     {"disk_filled", "crashed"},
+      {"out_of_memory", "crashed"},    {"returned_error", "launch_failed"},
+      {"load_failed", "launch_failed"}};
+  const auto found = words.find(word);
+  return found == words.end() ? word : found->second;
+}
+
+bool is_like(const std::string& word, OutcomeKind kind) {
+  if (word == "any") return true;
+  if (word == "clean") return was_measured(kind) || kind == OutcomeKind::invalid_measurement;
+  if (word == "not improved" || word == "stray_work")
+    return kind != OutcomeKind::improved && is_like("clean", kind);
+  return word == model::to_string(kind);
+}
+
+} // namespace
+
+Culprit read_culprit(const fs::path& path) {
+  const std::string text = whole(path);
+  const auto line = text.find('\n');
+  constexpr std::string_view k_mark = "expects: ";
+  const auto at = text.find(k_mark);
+  if (at == std::string::npos || at > line)
+    throw std::runtime_error(path.string() + ": the first comment says what is expected");
+  return {text.substr(at + k_mark.size(), line - at - k_mark.size()), text.substr(line + 1)};
+}
+
+std::vector<std::string> all_culprits() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder())) {
+    if (entry.path().extension() == ".cpp") names.push_back(entry.path().stem().string());
+    if (!entry.is_directory()) continue;
+    const std::string task = entry.path().filename().string();
+    for (const auto& file : fs::directory_iterator(entry.path()))
+      if (file.path().extension() == ".cpp")
+        names.push_back(task + "/" + file.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+fs::path path_of(const std::string& name) { return folder() / (name + ".cpp"); }
+
+std::string as_candidate(const std::string& name, const Culprit& culprit) {
+  if (name.find('/') != std::string::npos) return culprit.source;
+  return "#define ako_call raw_call\n" + culprit.source + R"(
+#undef ako_call
+int kernel(const float* x, float* y, const float* t, float s, std::int64_t n) {
+  void* tensors[] = {const_cast<float*>(x), y, const_cast<float*>(t)};
+  const std::int64_t integers[] = {n};
+  const double scalars[] = {s};
+  return raw_call(tensors, integers, scalars, nullptr);
+}
+)";
+}
+
+Bench& Bench::of(const std::string& task) {
+  static std::map<std::string, std::unique_ptr<Bench>> benches;
+  use_build_cache();
+  auto& bench = benches[task];
+  if (!bench) bench.reset(new Bench(task));
+  return *bench;
+}
+
+Bench::Bench(const std::string& task)
+    : m_folder(task_folder(task)), m_workdir(must(workspace::Workdir::at(m_folder.path()))),
+      m_contract(must(model::load_contract(m_folder.path()))),
+      m_shapes(must(model::resolve_all(m_contract))),
+      m_builder(std::make_unique<loop::Builder>(m_workdir, m_contract)) {
+  m_sides.incumbent = must(loop::must_build(m_builder->baseline("plain")));
+  m_sides.reference = must(loop::must_build(m_builder->reference()));
+  m_sides.candidate = m_sides.incumbent;
+  m_sides.against = "plain";
+  auto setup = loop::set_up(m_workdir, m_contract, m_shapes, m_sides, {inputs::Recipe::plain},
+                            loop::Scope::contract_shapes);
+  auto stage = must(setup.make_stage());
+  // A contract that cannot judge is refused by `ako check`; the recipes that it needs are judged
+  // on.
+  m_recipes = must(evaluation::self_test(*stage, setup.request, k_self_test_bytes)).judged;
+}
+
+evaluation::Report Bench::judge(const std::string& source) {
+  static auto lease = must(loop::take_lease());
+  for (int attempt = 1;; ++attempt) {
+    auto report = judge_once(source);
+    if (report.verdict.outcome.kind != OutcomeKind::invalid_measurement || attempt == k_attempts)
+      return report;
+  }
+}
+
+evaluation::Report Bench::judge_once(const std::string& source) {
+  std::ofstream(m_folder.path() / m_contract.kernel.entry.file) << source;
+  m_sides.candidate = must(loop::must_build(m_builder->candidate()));
+  auto setup =
+      loop::set_up(m_workdir, m_contract, m_shapes, m_sides, m_recipes, loop::Scope::whole);
+  setup.request.progress = nullptr;
+  return must(evaluation::evaluate(setup.request, setup.make_stage));
+}
+
+std::string unlike(const std::string& expects, const evaluation::Report& report) {
+  const auto& outcome = report.verdict.outcome;
+  std::string alternatives = expects;
+  constexpr std::string_view k_second = ", second";
+  bool second = false;
+  if (alternatives.ends_with(k_second)) {
+    second = true;
+    alternatives.resize(alternatives.size() - k_second.size());
+  }
+  bool like = false;
+  for (std::size_t at = 0; at < alternatives.size();) {
+    auto end = alternatives.find(" or ", at);
+    if (end == std::string::npos) end = alternatives.size();
+    like = like || is_like(meaning(alternatives.substr(at, end - at)), outcome.kind);
+    at = end + 4;
+  }
+  if (like && (!second || report.second)) return {};
+  std::string out =
+      "expected " + expects + ", came " + model::to_string(outcome.kind) + ": " + outcome.reason;
+  for (const auto& evidence : outcome.evidence)
+    out += "\n  " + evidence.guard + (evidence.decisive ? ": " : " (weak): ") + evidence.text;
+  return out;
+}
+
+} // namespace ako::culprits

@@ -1,0 +1,39 @@
+"""A document that names what is not there is found out."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/lint/names.py"
+
+
+class Names(unittest.TestCase):
+    def run_on(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            culprits = root / "tests/culprits/cpu/chain"
+            culprits.mkdir(parents=True)
+            (culprits / "merged.cpp").touch()
+            (culprits.parent / "fork.cpp").touch()
+            (root / "tests/some_test.cpp").write_text("TEST(Some, Case) {}\nTEST_F( Other, One ) {}\n")
+            (root / "page.md").write_text(text)
+            done = subprocess.run([sys.executable, TOOL, "--root", folder, "page.md"], text=True, capture_output=True)
+            return done.returncode, done.stdout
+
+    def test_what_is_there_passes(self):
+        text = "`chain/merged` `tests/some_test.cpp` `Some.Case` `ako show 3`\n| a | b | `fork` `Other.One` `chain/merged` |\n"
+        self.assertEqual(self.run_on(text), (0, ""))
+
+    def test_what_is_not_there_is_named_with_its_line(self):
+        for name in ("chain/gone", "tests/gone_test.cpp", "Some.Gone", "gone.py"):
+            code, out = self.run_on(f"first\nsee `{name}`\n")
+            self.assertEqual((code, out), (1, f"page.md:2: names: {name} is nowhere\n"))
+
+    def test_the_last_cell_of_a_row_holds_names_alone(self):
+        code, out = self.run_on("| promise | how | `fork` `spoon` |\n")
+        self.assertEqual((code, out), (1, "page.md:1: names: spoon is nowhere\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

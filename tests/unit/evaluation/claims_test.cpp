@@ -1,0 +1,91 @@
+// What a candidate claims against what was seen outside, and on content that it knew in part.
+#include "evaluation/claims.hpp"
+
+#include <gtest/gtest.h>
+#include <random>
+
+namespace ako::evaluation {
+namespace {
+
+constexpr double k_old_ns = 100e3, k_around_ns = 60e3;
+
+/// Pairs whose sides take what is said inside and outside the timed calls, with a few percent of
+/// noise.
+struct Told {
+  double claimed = 50e3; ///< by the candidate
+  double spent = 50e3;   ///< by it in truth, inside or elsewhere
+  double idle_spin = 0;  ///< processor time of a team that has nothing to do
+  double noise = 0.05;   ///< of what lies around the calls
+  int pairs = 20;
+  int threads = 1;
+};
+
+std::vector<model::Evidence> evidence_of(const Told& told) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> jitter(0, told.noise);
+  Claims claims(told.threads);
+  for (int i = 0; i < told.pairs; ++i) {
+    judge::PairClaims pair;
+    client::SampleReport old, now;
+    old.pass_ns = k_old_ns;
+    now.pass_ns = told.claimed;
+    const auto around = [&] { return k_around_ns * (1 + jitter(random)); };
+    old.parent_cpu_ns = static_cast<std::int64_t>(k_old_ns + around());
+    now.parent_wall_ns = static_cast<std::int64_t>(told.spent + around());
+    now.parent_cpu_ns = static_cast<std::int64_t>(told.spent + told.idle_spin + around());
+    old.parent_wall_ns = old.parent_cpu_ns;
+    claims.note(model::Side::incumbent, old, pair);
+    claims.note(model::Side::candidate, now, pair);
+    claims.add(pair, Fresh::whole);
+  }
+  return claims.evidence({});
+}
+
+TEST(Claims, WhatIsSavedMustBeMissingOutside) {
+  EXPECT_TRUE(evidence_of({}).empty()) << "an honest half";
+  EXPECT_TRUE(evidence_of({.claimed = 100e3, .spent = 100e3}).empty()) << "no claim";
+  EXPECT_TRUE(evidence_of({.claimed = 150e3, .spent = 170e3}).empty()) << "a loss";
+  const auto found = evidence_of({.claimed = 50e3, .spent = 100e3});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].guard, "untimed_work");
+  EXPECT_TRUE(found[0].decisive);
+  EXPECT_NEAR(found[0].data.at("claimed_ns").get<double>(), 50e3, 1);
+  EXPECT_NEAR(found[0].data.at("returned_ns").get<double>(), 50e3, 5e3);
+}
+
+TEST(Claims, HalfMayComeBackAndNoiseIsNoEvidence) {
+  EXPECT_TRUE(evidence_of({.claimed = 50e3, .spent = 70e3}).empty()) << "warm-up of its own";
+  EXPECT_FALSE(evidence_of({.claimed = 50e3, .spent = 90e3}).empty());
+  EXPECT_TRUE(evidence_of({.claimed = 99e3, .spent = 100e3, .noise = 0.5}).empty());
+  EXPECT_TRUE(evidence_of({.claimed = 50e3, .spent = 100e3, .pairs = 5}).empty()) << "too few";
+}
+
+TEST(Claims, ATeamsIdleSpinningIsNotHeldAgainstIt) {
+  EXPECT_TRUE(evidence_of({.idle_spin = 300e3, .threads = 4}).empty());
+  EXPECT_FALSE(evidence_of({.idle_spin = 300e3, .threads = 1}).empty());
+  EXPECT_FALSE(evidence_of({.spent = 100e3, .threads = 4}).empty()) << "the wall clock sees it";
+}
+
+TEST(Claims, PartlyNewContentMustCostAsMuchAsWhollyNew) {
+  const auto told = [](double on_part) {
+    std::mt19937 random(5);
+    std::normal_distribution<double> jitter(0, 0.02);
+    Claims claims(1);
+    for (int i = 0; i < 16; ++i) {
+      const bool whole = i % 2 == 0;
+      const double mine = (whole ? 100e3 : on_part) * (1 + jitter(random));
+      claims.add({k_old_ns, k_old_ns, mine, mine}, whole ? Fresh::whole : Fresh::in_part);
+    }
+    return claims.evidence({});
+  };
+  EXPECT_TRUE(told(100e3).empty());
+  EXPECT_TRUE(told(130e3).empty()) << "slower on what it knows is nothing to hide";
+  EXPECT_TRUE(told(92e3).empty());
+  const auto found = told(60e3);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].guard, "replay");
+  EXPECT_TRUE(found[0].decisive);
+}
+
+} // namespace
+} // namespace ako::evaluation
