@@ -23,10 +23,10 @@ LEVELS = {
     "lanes": 4, "executors": 4, "workspace": 4, "ledger": 4, "client": 4,
     "evaluation": 5, "loop": 6, "tune": 6, "report": 7, "cli": 8, "mcp": 8, "drive": 8,
     "child": "c", "protocol": "c", "measure": "c", "keeper": "c", "worker": "c",
-    "launch": "c",
+    "launch": "c", "device": "c",
 }
-CHILD_SEES = {"base", "model", "inputs", "child", "protocol", "measure", "keeper", "worker", "launch"}
-CHILD_PARTS = {"protocol", "measure", "keeper", "worker", "launch"}
+CHILD_SEES = {"base", "model", "inputs", "child", "protocol", "measure", "keeper", "worker", "launch", "device"}
+CHILD_PARTS = {"protocol", "measure", "keeper", "worker", "launch", "device"}
 
 FILE_WARN, FILE_FAIL = 400, 800
 FUNCTION_WARN, FUNCTION_FAIL = 50, 80
