@@ -164,11 +164,11 @@ public:
     return out;
   }
 
-  std::span<const std::byte> bytes(int tensor, int set) const override {
-    return at(tensor, set).shared;
+  base::Expected<std::span<const std::byte>> bytes(int tensor, int set) override {
+    return std::span<const std::byte>(at(tensor, set).shared);
   }
-  std::span<const std::byte> expected_bytes(int tensor, int set) const override {
-    return at(tensor, set).own;
+  base::Expected<std::span<const std::byte>> expected_bytes(int tensor, int set) override {
+    return std::span<const std::byte>(at(tensor, set).own);
   }
 
   base::Expected<client::MachineState> machine() override {

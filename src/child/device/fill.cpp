@@ -24,6 +24,7 @@ template <class T> std::vector<std::byte> as_table(std::span<const T> values) {
 
 /// Whole numbers of 32 and 64 bits: the range as inputs::Values has it.
 bool whole(DeviceFill& fill, const model::ResolvedTensor& tensor, const model::FillSpec& spec) {
+  if (spec.kind == Fill::normal) return false; // drawn as a float and rounded: the host's business
   auto& p = fill.params;
   const int bits = model::bits_of(tensor.dtype);
   if (spec.kind == Fill::index) {
