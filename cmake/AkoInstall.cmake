@@ -1,6 +1,6 @@
 # What a release holds: bin/, lib/, include/ and share/ below any prefix. Programs find the rest by their own place.
 include(GNUInstallDirs)
-foreach(program ako ako-child)
+foreach(program ako ako-child ako-launch)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION bin COMPONENT release)
   endif()

@@ -1,4 +1,5 @@
 #include "base/fs.hpp"
+#include "profiles/code_report.hpp"
 #include "profiles/sanitizer.hpp"
 #include "profiles/sass.hpp"
 
@@ -86,6 +87,40 @@ TEST(Sanitizer, RealOutputs) {
   EXPECT_TRUE(clean->findings.empty());
   EXPECT_EQ(clean->errors, 0);
   EXPECT_FALSE(read_sanitizer("hello", "f"));
+}
+
+TEST(CodeText, ToldApartByContent) {
+  auto sass = read_code_text(golden("sass_stream_copy.txt"), "f");
+  ASSERT_TRUE(sass && *sass);
+  EXPECT_TRUE(std::holds_alternative<Disassembly>(**sass));
+  EXPECT_THAT(to_text(**sass), testing::HasSubstr("4 x 128 bit"));
+  auto resources = read_code_text(golden("resource_usage.txt"), "f");
+  ASSERT_TRUE(resources && *resources);
+  EXPECT_TRUE(std::holds_alternative<Resources>(**resources));
+  auto faults = read_code_text(golden("sanitizer_memcheck_oob.txt"), "f");
+  ASSERT_TRUE(faults && *faults);
+  EXPECT_THAT(to_text(**faults), testing::HasSubstr("faults.cu:15: out of bounds"));
+  EXPECT_EQ(to_json(**faults)["sanitizer"]["errors"], 2);
+  EXPECT_FALSE(read_code_text("\"ID\",\"Kernel Name\"\n", "f").has_value());
+}
+
+TEST(CodeText, WhatTheCompilerChanged) {
+  auto before = read_code_text(golden("sass_stream_copy.txt"), "f");
+  auto after = read_code_text(golden("sass_local_sort.txt"), "f");
+  ASSERT_TRUE(before && *before && after && *after);
+  auto same = code_delta(**before, **before);
+  ASSERT_TRUE(same.has_value());
+  for (const auto& function : same->functions) EXPECT_TRUE(function.changes.empty());
+  auto delta = code_delta(**before, **after);
+  ASSERT_TRUE(delta.has_value());
+  EXPECT_FALSE(to_text(*delta).empty());
+  auto usage = read_code_text(golden("resource_usage.txt"), "f");
+  EXPECT_FALSE(code_delta(**before, **usage));
+  ResourceUse lean, fat;
+  lean.function = fat.function = "k", lean.registers = 32, fat.registers = 40;
+  auto registers = code_delta(Resources{lean}, Resources{fat});
+  ASSERT_TRUE(registers.has_value());
+  EXPECT_THAT(registers->functions[0].changes, testing::ElementsAre("registers 32 -> 40"));
 }
 
 } // namespace

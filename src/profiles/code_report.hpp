@@ -1,0 +1,42 @@
+// What saved texts about code say: disassembly, resource reports, compute-sanitizer's output.
+#pragma once
+
+#include "base/json.hpp"
+#include "profiles/sanitizer.hpp"
+#include "profiles/sass.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace ako::profiles {
+
+using Disassembly = std::vector<SassFunction>;
+using Resources = std::vector<ResourceUse>;
+using CodeText = std::variant<Disassembly, Resources, SanitizerReport>;
+
+/// Told apart by content; none when the text is neither. A text that begins as one of them and
+/// cannot be read is the reader's error.
+std::optional<base::Expected<CodeText>> read_code_text(std::string_view text,
+                                                       const std::string& where);
+
+std::string to_text(const CodeText& code);
+base::Json to_json(const CodeText& code);
+
+/// What the compiler really changed: functions by name, or the two when each text has one. invalid:
+/// texts of different kinds.
+struct CodeDelta {
+  struct Function {
+    std::string name;
+    std::vector<std::string> changes; ///< "FFMA 128 -> 256", the largest first
+  };
+  std::vector<Function> functions;
+  std::vector<std::string> only_before, only_after;
+};
+base::Expected<CodeDelta> code_delta(const CodeText& before, const CodeText& after);
+std::string to_text(const CodeDelta& delta);
+base::Json to_json(const CodeDelta& delta);
+
+} // namespace ako::profiles
