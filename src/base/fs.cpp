@@ -18,8 +18,7 @@ namespace {
 
 tl::unexpected<Error> failed(std::string message, const fs::path& path,
                              const std::error_code& why) {
-  return fail(ErrorKind::io, std::move(message),
-              {.where = path.string(), .found = why.message(), .allowed = {}, .next = {}});
+  return fail_errno(std::move(message), path.string(), why.value());
 }
 
 tl::unexpected<Error> too_large(const fs::path& path, std::uint64_t bytes, std::uint64_t most) {

@@ -19,7 +19,7 @@ constexpr std::size_t k_capture_bytes = 16u << 20;
 
 /// A failure to write below the cache or the temporary folder, with what to do about it.
 base::Error with_remedy(base::Error error, const fs::path& cache_dir) {
-  if (error.kind == ErrorKind::io && error.next.empty())
+  if (error.kind == ErrorKind::io)
     error.next = fmt::format("free some space or make the folder writable, or set XDG_CACHE_HOME "
                              "(now {}) and TMPDIR to folders that are",
                              cache_dir.parent_path().parent_path().string());

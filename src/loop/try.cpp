@@ -46,7 +46,7 @@ public:
     AKO_TRY(base::FileLock lock, m_session.lock());
     AKO_TRY_STATUS(pass_gates());
     const std::int64_t started = base::monotonic_ns();
-    AKO_TRY_STATUS(build());
+    if (base::Status built = build(); !built) return ended_early(std::move(built).error());
     if (m_built) AKO_TRY_STATUS(evaluate());
     if (m_verdict.outcome.kind == model::OutcomeKind::interrupted) return record_interruption();
     m_out.step = decide(m_verdict, m_request.flag_risk);
@@ -142,6 +142,14 @@ private:
       m_out.warnings.push_back("stopped before it was measured against the baseline");
     else m_iteration.versus_baseline = report.verdict;
     return {};
+  }
+
+  /// An error before there was anything to judge. That the user stopped it is on record as well.
+  tl::unexpected<base::Error> ended_early(base::Error error) {
+    if (error.kind == base::ErrorKind::interrupted)
+      if (auto noted = append(ledger::Interrupted{"try", error.message, m_out.number}); !noted)
+        error = noted.error();
+    return tl::unexpected(std::move(error));
   }
 
   base::Expected<TryResult> record_interruption() {

@@ -51,7 +51,8 @@ Status check_there(const base::fs::path& task_dir, const std::string& key, const
   if (!inside) {
     base::Error error = inside.error();
     error.where = where;
-    if (error.found.empty()) error.found = "'" + path + "'";
+    error.found = "'" + path + "'" + (error.found.empty() ? "" : ": " + error.found);
+    if (error.next.empty()) error.next = "name a file that lies inside the task folder";
     return tl::unexpected(std::move(error));
   }
   std::error_code code;

@@ -1,0 +1,222 @@
+"""Every command: its envelope, its text, its help, and what it leaves behind."""
+
+import pathlib
+import sqlite3
+
+from tool import WAIVED, Case, main
+
+COMMANDS = ["new", "check", "doctor", "calibrate", "baseline", "try", "bench", "status", "log", "show", "report", "verify",
+            "compare", "diagnose"]
+
+
+class Help(Case):
+    def test_every_command_has_examples_in_its_help(self):
+        for command in COMMANDS:
+            reply = self.run_text(command, "--help")
+            self.assertEqual(reply.code, 0, command)
+            self.assertIn("Examples:", reply.out)
+            self.assertIn(f"ako {command}" if command != "check" else "ako check", reply.out)
+
+    def test_help_lists_every_command_and_version_is_one_line(self):
+        reply = self.run_text("--help")
+        self.assertEqual(reply.code, 0)
+        for command in COMMANDS:
+            self.assertRegex(reply.out, rf"(?m)^\s+{command}\s")
+        self.assertRegex(self.run_text("--version").out, r"\Aako \d+\.\d+\.\d+\n\Z")
+
+    def test_words_that_are_off_are_usage_errors_with_the_nearest_command(self):
+        reply = self.judged("", self.finish(self.start("stauts", "--json")), exit=2)
+        self.assertEqual(reply.error["kind"], "usage")
+        self.assertIn("ako status", reply.error["next"])
+        reply = self.ako("log", "--cuont", "3", exit=2)
+        self.assertIn("ako log --help", reply.error["next"])
+        self.ako("log", "--count", "many", exit=2)
+        text = self.run_text("log", "--cuont", "3")
+        self.assertEqual(text.code, 2)
+        self.assertEqual(text.out, "")
+        self.assertIn("next:", text.err)
+
+
+class FreshMachine(Case):
+    """Nobody's git identity, no configuration, an empty home."""
+
+    def test_new_to_a_first_verdict(self):
+        reply = self.ako("new", "first", exit=0)
+        task = pathlib.Path(reply.data["task"])
+        self.assertTrue((task / "task.toml").is_file())
+        self.assertEqual(reply.data["branch"], "main")
+        self.assertEqual(self.git(task, "status", "--porcelain"), "")
+        reply = self.ako("status", at=task, exit=0)
+        self.assertEqual([gate["gate"] for gate in reply.data["closed_gates"]], ["contract-proven", "baseline"])
+        self.assertEqual(reply.data["next"], "ako check")
+        reply = self.refused("try", "--hypothesis", "too early", at=task, exit=4, kind="refused", says="contract-proven")
+        self.assertEqual(reply.error["next"], "ako check")
+        reply = self.refused("baseline", at=task, exit=4, says="contract-proven")
+        self.ako("check", "--build-only", at=task, exit=0)
+
+    def test_new_touches_nothing_that_is_there(self):
+        (self.folder / "mine").mkdir()
+        (self.folder / "mine/file").write_text("mine")
+        self.refused("new", "mine", exit=4, says="something of that name is there")
+        self.assertEqual((self.folder / "mine/file").read_text(), "mine")
+        self.assertEqual(len(list((self.folder / "mine").iterdir())), 1)
+        self.refused("new", "a/b", exit=2, says="letters, digits")
+
+    def test_new_from_a_kernel_takes_the_includes_it_needs(self):
+        repo = self.folder / "engine"
+        (repo / "src").mkdir(parents=True)
+        (repo / "src/common.hpp").write_text("#pragma once\ninline float twice(float x) { return 2 * x; }\n")
+        (repo / "src/other.hpp").write_text("#pragma once\n")
+        (repo / "src/scale.cpp").write_text(
+            '#include "common.hpp"\nnamespace engine {\nvoid scale(const float* x, float* y, int n) {\n'
+            "  for (int i = 0; i < n; ++i) y[i] = twice(x[i]);\n}\n}\n")
+        reply = self.ako("new", "scale", "--from", f"{repo}:src/scale.cpp::engine::scale", exit=0)
+        task = pathlib.Path(reply.data["task"])
+        files = "\n".join(reply.data["files"])
+        self.assertIn("common.hpp", files)
+        self.assertNotIn("other.hpp", files)
+        self.assertIn("engine::scale", (task / "task.toml").read_text())
+        self.assertTrue(reply.data["questions"])
+        self.refused("new", "nothing", "--from", f"{repo}:src/scale.cpp::engine::scael", exit=2, says="scael")
+
+
+class Looking(Case):
+    def test_doctor_and_calibrate(self):
+        self.ako("doctor", exit=0)
+        reply = self.ako("calibrate", "--seconds", "0.2", exit=0)
+        for name in ("memory_bytes_per_s", "cache_bytes_per_s", "flops_per_s", "clock_tick_ns", "call_overhead_ns"):
+            self.assertGreater(reply.data[name], 0)
+        self.refused("calibrate", "--seconds", "0", exit=2, says="0.2 to 120")
+
+    def test_compare_gives_a_verdict_from_two_files_and_a_line(self):
+        body = "void scale(const float* x, float* y, int n, int m) {{\n" \
+               "  for (volatile int i = 0; i < {}; ++i) {{}}\n  for (int i = 0; i < n * m; ++i) y[i] = 2 * x[i];\n}}\n"
+        (self.folder / "old.cpp").write_text(body.format(12000000))
+        (self.folder / "new.cpp").write_text(body.format(4000000))
+        line = "scale(x: float32[N,M], y: out float32[N,M], N, M) @ N=16 M=16; N=8 M=8"
+        reply = self.ako("compare", "old.cpp", "new.cpp", "--contract", line, exit=(0, 10, 14))
+        verdict = reply.data["verdict"]
+        self.assertEqual(verdict["outcome"]["kind"], reply.json["outcome"])
+        if reply.code != 14:  # a machine that is too busy to measure on is said to be
+            self.assertEqual([shape["tag"] for shape in verdict["shapes"]], ["M=16,N=16", "M=8,N=8"])
+        self.assertIn("old file", reply.data["judged_by"])
+        self.assertLess(reply.seconds, 30)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["new.cpp", "old.cpp"])
+        (self.folder / "wrong.cpp").write_text(body.format(4000000).replace("2 * x", "3 * x"))
+        self.ako("compare", "old.cpp", "wrong.cpp", "--contract", line, exit=11)
+        reply = self.refused("compare", "old.cpp", "new.cpp", exit=2, says="fill in: --contract \"scale(")
+        self.refused("compare", "old.cpp", "new.cpp", "--contract", "scale(", exit=2, says="column 7")
+        self.refused("compare", "old.cpp", "absent.cpp", "--contract", line, exit=2, says="absent.cpp")
+        self.ako("-C", self.folder, "compare", "new.cpp", "old.cpp", "--contract", line, at=self.top, exit=(10, 14))
+
+    def test_diagnose_of_no_profile_is_an_error(self):
+        (self.folder / "notes.txt").write_text("no profile at all\n")
+        self.refused("diagnose", "notes.txt", exit=(2, 3))
+        self.refused("diagnose", "absent.csv", exit=2, says="absent.csv")
+
+    def test_commands_outside_a_task_say_how_to_make_one(self):
+        for command in ("check", "baseline", "status", "log", "show", "report", "verify", "bench"):
+            self.refused(command, exit=2, kind="usage", says=("no task here", "ako new"))
+        self.refused("try", "--hypothesis", "h", exit=2, says="ako new")
+        self.refused("status", "-C", self.folder / "absent", exit=2, says="absent")
+
+
+class OnRecord(Case):
+    def test_a_whole_task(self):
+        task = self.make_task()
+        echo = self.ako("check", "--echo", at=task, exit=0)
+        self.assertEqual(echo.data["contract"]["kernel"]["entry"]["symbol"], "halve")
+        for command in ("log", "show", "verify", "report"):
+            self.refused(command, at=task, exit=4, says="nothing is on record")
+        self.assertIsNone(self.ledger_of(task) and self.events(task) or None)
+
+        check = self.quietly("check", at=task)
+        self.assertTrue(check.data["passed"])
+        steps = {step["name"]: step["passed"] for step in check.data["steps"]}
+        for name in ("build:reference", "build:baseline:first", "build:solution", "probe:zeros", "mutant:last_element",
+                     "a/a", "slow_down", "canary"):
+            self.assertTrue(steps[name], name)
+
+        baseline = self.quietly("baseline", at=task)
+        self.assertEqual(baseline.data["fastest"], "first")
+        shape = baseline.data["entries"][0]["shapes"][0]
+        self.assertEqual((shape["tag"], shape["dtype"]), ("N=256", "float32"))
+        self.assertGreater(shape["p50_ns"], 0)
+        self.assertLessEqual(shape["p50_ns"], shape["p95_ns"])
+
+        bench = self.quietly("bench", "baseline:first", at=task)
+        self.assertGreater(bench.data["shapes"][0]["p50_ns"], 0)
+        self.refused("bench", "baseline:secnod", at=task, exit=2, says="secnod")
+
+        self.solution(task, body="  for (int i = 0; i < (n & ~15); ++i) y[i] = 0.5f * x[i];")
+        self.ako("try", "--hypothesis", "whole blocks of sixteen", "--predict-gain", "40", "--cites", "guide-1",
+                 at=task, exit=11)
+
+        status = self.ako("status", at=task, exit=0)
+        self.assertEqual(status.data["iterations"], 1)
+        self.assertEqual(status.data["outcomes"], {"incorrect": 1})
+        self.assertIsNone(status.data["incumbent"])
+        self.assertEqual(status.data["closed_gates"], [])
+
+        log = self.ako("log", at=task, exit=0)
+        self.assertEqual([(row["number"], row["outcome"], row["decision"]) for row in log.data["rows"]],
+                         [(1, "incorrect", "revert")])
+        self.assertEqual(self.ako("log", "--all", at=task, exit=0).data, log.data)
+        self.refused("log", "--count", "0", at=task, exit=2, says="1 or more")
+
+        show = self.ako("show", "1", "--diff", "--evidence", "--samples", at=task, exit=0)
+        recorded = show.data["iteration"]
+        self.assertEqual(recorded["hypothesis"], "whole blocks of sixteen")
+        self.assertAlmostEqual(recorded["predicted_gain"], 0.4)
+        self.assertTrue(recorded["baseline"], "an iteration names the baseline that it belongs to")
+        self.assertIn("n & ~15", show.data["diff"])
+        self.refused("show", "7", at=task, exit=2, says="1 to 1")
+
+        report = self.ako("report", at=task, exit=0)
+        html = pathlib.Path(report.data["html"]).read_text()
+        self.assertIsNone(report.data["claim"])
+        self.assertIn("whole blocks of sixteen", html)
+        self.assertNotRegex(html, r"(src|href)=\"https?://")
+        self.assertIn("whole blocks of sixteen", pathlib.Path(report.data["markdown"]).read_text())
+
+        verify = self.ako("verify", at=task, exit=0)
+        self.assertEqual(verify.data["events"], len(self.events(task)))
+        self.assertEqual(verify.data["heads"], 1)
+
+        self.assertIn("whole blocks of sixteen", (task / "ITERATIONS.md").read_text())
+        self.assertTrue((task / "context/halve_notes.md").is_file())
+        self.assertTrue((task / "bench/bench_halve.cpp").is_file())
+
+    def test_text_goes_to_stdout_and_progress_to_stderr(self):
+        task = self.recorded_task()
+        for command in ("status", "log", "verify"):
+            text = self.run_text(command, at=task)
+            self.assertEqual(text.code, 0)
+            self.assertTrue(text.out)
+        quiet = self.run_text("check", "--build-only", "--quiet", at=task)
+        self.assertEqual((quiet.code, quiet.err), (0, ""))
+        self.assertIn("steps hold", quiet.out)
+
+    def test_the_record_carries_no_path_of_this_machine(self):
+        task = self.recorded_task()
+        self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = 0;")
+        self.ako("try", "--hypothesis", "zeros", *WAIVED, at=task, exit=11)
+        self.ako("verify", at=task, exit=0)  # merges the log into the file
+        bytes_on_disk = self.ledger_of(task).read_bytes()
+        for path in (str(self.top), str(task)):
+            at = bytes_on_disk.find(path.encode())
+            self.assertEqual(at, -1, bytes_on_disk[max(at - 80, 0):at + 80])
+            self.assertNotIn(path, self.git(task, "log", "-p", "-1"))
+
+    def test_a_changed_record_does_not_verify(self):
+        task = self.recorded_task()
+        path = self.ledger_of(task)
+        with sqlite3.connect(path) as db:
+            db.execute("DROP TRIGGER event_no_update")
+            db.execute("UPDATE event SET json = replace(json, 'halve', 'hulve') WHERE kind = 'contract'")
+        reply = self.refused("verify", at=task, exit=14, kind="stale")
+        self.assertIn("event", reply.error["where"])
+
+
+if __name__ == "__main__":
+    main()

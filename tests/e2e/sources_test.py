@@ -1,0 +1,118 @@
+"""Sources that cannot be, arguments that do not fit, and paths as people have them. Nothing here needs a measurement: gates
+are waived."""
+
+import os
+import pathlib
+
+from tool import WAIVED, Case, main
+
+
+class Sources(Case):
+    def refused_try(self, task, says, exit=2, **more):
+        before, events = self.picture(task), self.events(task)
+        reply = self.refused("try", "--hypothesis", "h", *WAIVED, at=task, exit=exit, says=says, **more)
+        now = self.intact(task, before, events)
+        self.assertLessEqual({kind for _, kind, _ in now[len(events):]}, {"waiver"})
+        return reply
+
+    def not_built(self, task, says):
+        """Recorded as build_failed, with words that name the candidate's own line; solution/ is left to be mended."""
+        tried = (task / "solution/halve.cpp").read_text()
+        events = self.events(task)
+        reply = self.ako("try", "--hypothesis", "h", *WAIVED, at=task, exit=13)
+        self.assertEqual(reply.json["outcome"], "build_failed")
+        for part in [says] if isinstance(says, str) else says:
+            self.assertIn(part, reply.data["verdict"]["outcome"]["reason"])
+        self.assertEqual((task / "solution/halve.cpp").read_text(), tried)
+        self.assertEqual(self.events(task)[:len(events)], events)
+        self.ako("verify", at=task, exit=0)
+        return reply
+
+    def test_arguments_that_would_be_narrowed(self):
+        task = self.make_task()
+        self.edit(task / "solution/halve.cpp", "int n)", "short n)")
+        self.not_built(task, ("solution/halve.cpp", "short", "N"))
+
+    def test_arguments_of_another_type(self):
+        for old, new, says in (("const float* x", "const double* x", "double"), ("const float* x", "float* x", "x"),
+                               ("int n)", "float n)", "float")):
+            task = self.make_task()
+            self.edit(task / "solution/halve.cpp", old, new)
+            self.not_built(task, ("solution/halve.cpp", says))
+            task.rename(self.folder / f"done-{new.replace(' ', '-').replace('*', '')}")
+
+    def test_wider_integers_are_lawful(self):
+        task = self.make_task()
+        self.edit(task / "solution/halve.cpp", "int n)", "long n)")
+        self.edit(task / "solution/halve.cpp", "y[i] = 0.5f * x[i]", "y[i] = 0")
+        self.ako("try", "--hypothesis", "h", *WAIVED, at=task, exit=11)
+
+    def test_too_few_and_too_many_arguments(self):
+        for new in ("const float* x, float* y)", "const float* x, float* y, int n, int m)"):
+            task = self.make_task()
+            self.edit(task / "solution/halve.cpp", "const float* x, float* y, int n)", new)
+            self.not_built(task, "halve")
+            task.rename(self.folder / f"done-{len(new)}")
+
+    def test_an_absent_entry(self):
+        task = self.make_task()
+        self.edit(task / "solution/halve.cpp", "void halve", "void havle")
+        self.not_built(task, ("halve", "solution/halve.cpp"))
+
+    def test_no_source_at_all(self):
+        task = self.make_task()
+        (task / "solution/halve.cpp").unlink()
+        self.refused_try(task, says=("solution/halve.cpp", "does not exist"))
+
+    def test_an_include_from_outside_the_task(self):
+        task = self.make_task()
+        (self.folder / "outside.hpp").write_text("inline float half() { return 0.5f; }\n")
+        for include in ("../../outside.hpp", str(self.folder / "outside.hpp")):
+            (task / "solution/halve.cpp").write_text(f'#include "{include}"\n' + (task / "input/halve.cpp").read_text())
+            reply = self.not_built(task, "outside.hpp")
+            self.assertEqual(reply.data["verdict"]["outcome"]["fault"], "candidate")
+
+    def test_symbolic_links_out_of_the_task(self):
+        task = self.make_task()
+        outside = self.folder / "outside.cpp"
+        outside.write_text((task / "solution/halve.cpp").read_text())
+        (task / "solution/extra.hpp").symlink_to(outside)
+        self.refused_try(task, says=("solution/extra.hpp", "symbolic link"))
+        (task / "solution/extra.hpp").unlink()
+        (task / "solution/halve.cpp").unlink()
+        (task / "solution/halve.cpp").symlink_to(outside)
+        self.refused_try(task, says=("halve.cpp", "symbolic link"))
+        self.assertTrue(outside.exists())
+
+    def test_a_link_inside_the_task_is_lawful(self):
+        task = self.make_task()
+        (task / "input/shared.hpp").write_text("inline float zero() { return 0; }\n")
+        (task / "solution/shared.hpp").symlink_to("../input/shared.hpp")
+        self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = zero();", extra='#include "shared.hpp"\n')
+        self.ako("try", "--hypothesis", "h", *WAIVED, at=task, exit=11)
+
+    def test_pipes_and_folders_are_no_sources(self):
+        task = self.make_task()
+        os.mkfifo(task / "solution/pipe.hpp")
+        self.refused_try(task, says="solution/pipe.hpp")
+
+    def test_two_gigabytes_are_not_read(self):
+        task = self.make_task()
+        with open(task / "solution/big.hpp", "wb") as file:
+            file.truncate(2 << 30)
+        reply = self.refused_try(task, says=("solution/big.hpp", "2147483648"))
+        self.assertLess(reply.seconds, 5)
+        (task / "solution/big.hpp").unlink()
+        with open(task / "solution/halve.cpp", "r+b") as file:
+            file.truncate(2 << 30)
+        self.assertLess(self.refused_try(task, says="solution/halve.cpp").seconds, 5)
+
+    def test_crlf_sources(self):
+        task = self.make_task()
+        path = task / "solution/halve.cpp"
+        path.write_bytes(path.read_text().replace("0.5f * x[i]", "0").replace("\n", "\r\n").encode())
+        self.ako("try", "--hypothesis", "h", *WAIVED, at=task, exit=11)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Stopped by the user, killed at any moment, run twice at once: nothing on record is lost and the next command carries
+on."""
+
+import os
+import signal
+import subprocess
+import time
+
+from tool import WAIVED, Case, alive, descendants, main, wait_until
+
+SLOW_CALL = 60000000  # rounds of waiting in one call: about fifty milliseconds
+
+
+class Stops(Case):
+    def slow_task(self):
+        """Evaluations take some seconds here: there is time to stop them."""
+        task = self.recorded_task()
+        self.solution(task, rounds=SLOW_CALL)
+        return task
+
+    def running_try(self, task, **more):
+        process = self.start("try", "--hypothesis", "to be stopped", *WAIVED, "--json", at=task, start_new_session=True, **more)
+        self.assertTrue(wait_until(lambda: len(descendants(process.pid)) >= 3), "no children came to be")
+        return process
+
+    def test_ctrl_c_ends_it_as_interrupted_and_leaves_the_task(self):
+        for delay in (0.0, 0.3):
+            task = self.slow_task()
+            before, events = self.picture(task), self.events(task)
+            process = self.running_try(task)
+            time.sleep(delay)
+            children = descendants(process.pid)
+            process.send_signal(signal.SIGINT)
+            reply = self.judged("try", self.finish(process, 20), exit=130)
+            self.assertEqual(reply.error["kind"], "interrupted")
+            self.assertEqual(reply.json["fault"], "none")
+            self.whole(reply, says="run the same command again")
+            now = self.intact(task, before, events)
+            self.assertEqual([kind for _, kind, _ in now[len(events):] if kind != "waiver"], ["interrupted"])
+            self.assertFalse([pid for pid in children if alive(pid)], "children outlive it")
+            self.ako("verify", at=task, exit=0)
+            self.assertEqual(self.ako("status", at=task, exit=0).data["iterations"], 1)
+            (task / "solution").rename(task / "tried")
+            (task / "solution").mkdir()
+            self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = 0;")
+            self.assertEqual(self.ako("try", "--hypothesis", "next", *WAIVED, at=task, exit=11).data["iteration"], 2)
+            subprocess.run(["rm", "-r", str(task)], check=True)
+
+    def test_ctrl_c_in_a_check_is_no_failed_check(self):
+        task = self.make_task()
+        self.solution(task, rounds=SLOW_CALL)
+        self.edit(task / "input/halve.cpp", "12000000", str(SLOW_CALL))
+        before = self.picture(task)
+        process = self.start("check", "--json", at=task)
+        self.assertTrue(wait_until(lambda: len(descendants(process.pid)) >= 3))
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        reply = self.judged("check", self.finish(process, 30), exit=130)
+        if reply.error is None:
+            self.assertEqual(reply.json["outcome"], "interrupted")
+            self.assertFalse(reply.data["passed"])
+        self.intact(task, before, [])
+        self.assertNotIn("self_test", [kind for _, kind, _ in self.events(task)])
+
+    def test_ctrl_c_in_a_baseline_says_that_it_was_stopped(self):
+        task = self.make_task()
+        self.edit(task / "input/halve.cpp", "12000000", str(SLOW_CALL))
+        before = self.picture(task)
+        process = self.start("baseline", "--waive", "to be stopped", "--json", at=task)
+        self.assertTrue(wait_until(lambda: len(descendants(process.pid)) >= 3))
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        reply = self.judged("baseline", self.finish(process, 30), exit=130)
+        self.whole(reply, says=("stopped", "run the same command again"))
+        self.assertNotIn("cannot be", reply.error["message"])
+        self.intact(task, before, [])
+
+    def test_a_kill_at_any_moment_loses_nothing_on_record(self):
+        task = self.proven_task()
+        candidates = {"wrong": lambda n: self.solution(task, body=f"  for (int i = 0; i < n; ++i) y[i] = {n};"),
+                      "slow": lambda n: self.solution(task, rounds=24000000 + n)}
+        words = ("try", "--waive", "no stall here", "--hypothesis")
+        whole = {}
+        for name, write in candidates.items():
+            write(1)
+            whole[name] = self.ako(*words, name, at=task, exit=(10, 11, 14)).seconds
+        last = hit = 0
+        moments = [(name, part) for part in (0.05, 0.3, 0.6, 0.8, 0.92, 0.98) for name in candidates]
+        for step, (name, part) in enumerate(moments, 2):
+            candidates[name](step)
+            tried = (task / "solution/halve.cpp").read_text()
+            events = self.events(task)
+            process = self.start(*words, f"killed {step}", at=task)
+            time.sleep(part * whole[name])
+            hit += process.poll() is None
+            children = descendants(process.pid)
+            process.kill()
+            process.communicate()
+            self.assertTrue(wait_until(lambda: not [pid for pid in children if alive(pid)], 10), "children outlive it")
+            now = self.events(task)
+            self.assertEqual(now[:len(events)], events)
+            verify = self.ako("verify", at=task, exit=0)
+            self.assertEqual(verify.data["events"], len(now))
+            self.ako("status", at=task, exit=0)
+            self.assertIn((task / "solution/halve.cpp").read_text(), (tried, (task / "input/halve.cpp").read_text()))
+            candidates["wrong"](step + 100)
+            reply = self.ako(*words, f"after {step}", at=task, exit=11)
+            self.assertGreater(reply.data["iteration"], last)
+            last = reply.data["iteration"]
+            self.assertTrue(reply.data["commit"], reply)
+        self.assertGreaterEqual(hit, 6, "most were done before they could be killed")
+        rows = self.ako("log", "--all", at=task, exit=0).data["rows"]
+        self.assertEqual([row["number"] for row in rows], list(range(1, last + 1)))
+        self.assertEqual(self.git(task, "fsck", "--no-dangling"), "")
+
+    def test_two_at_once_on_one_task(self):
+        task = self.slow_task()
+        first = self.running_try(task)
+        started = time.monotonic()
+        reply = self.refused("try", "--hypothesis", "the second", *WAIVED, at=task, exit=4, kind="refused",
+                             says=("another ako works on this task", str(first.pid), "wait"))
+        self.refused("baseline", at=task, exit=4, says=str(first.pid))
+        self.assertLess(time.monotonic() - started, 5)
+        for command in ("status", "verify"):
+            self.ako(command, at=task, exit=0)
+        self.assertIsNone(first.poll(), "the first was done too early to be in the way")
+        first.send_signal(signal.SIGINT)
+        self.judged("try", self.finish(first, 20), exit=130)
+        self.ako("verify", at=task, exit=0)
+
+    def test_a_reader_that_goes_away_is_no_crash(self):
+        task = self.recorded_task()
+        reader, writer = os.pipe()
+        os.close(reader)
+        process = subprocess.Popen([os.environ["AKO"], "log", "--all"], cwd=task, env=self.environment, stdout=writer,
+                                   stderr=subprocess.PIPE)
+        os.close(writer)
+        process.communicate(timeout=20)
+        self.assertIn(process.returncode, (0, 3))
+
+
+if __name__ == "__main__":
+    main()
