@@ -126,6 +126,13 @@ bool one_of(const std::string& word, const std::array<const char*, N>& list) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
+/// Words that take an argument list and name no function; those of CUDA C++ too.
+bool is_attribute(const std::string& word) {
+  static constexpr std::array k_words = {"alignas",          "__declspec",  "__launch_bounds__",
+                                         "__cluster_dims__", "__maxnreg__", "__block_size__"};
+  return word.starts_with("__attribute") || one_of(word, k_words);
+}
+
 /// Joins tokens as people write types: "const std::uint16_t* __restrict__".
 std::string join(const std::vector<Token>& tokens, std::size_t from, std::size_t to) {
   std::string text;
@@ -257,14 +264,17 @@ private:
   }
 
   void begin_declaration(std::size_t at) {
-    m_start = at;
+    m_start = m_first = at;
     m_template = false;
+    m_parameters.clear();
   }
 
   void step() {
     const std::string& now = text(m_at);
     if (now == "template" && text(m_at + 1) == "<") {
-      m_at = after(m_at + 1);
+      const std::size_t open = m_at + 1;
+      m_at = after(open);
+      m_parameters = join(m_tokens, open + 1, std::max(open + 1, m_at - 1));
       m_start = m_at;
       m_template = true;
     } else if (now == "namespace") {
@@ -332,9 +342,7 @@ private:
              m_tokens[name_begin - 2].kind == Token::Kind::word)
         name_begin -= 2;
     }
-    const bool attribute =
-        open > m_start && (text(open - 1).starts_with("__attribute") ||
-                           text(open - 1) == "alignas" || text(open - 1) == "__declspec");
+    const bool attribute = open > m_start && is_attribute(text(open - 1));
     if (attribute || name_begin == open || one_of(text(open - 1), k_not_functions) ||
         name_begin == m_start) {
       m_at = behind;
@@ -353,6 +361,7 @@ private:
     }
     add_function(name_begin, open, behind);
     m_at = after(at);
+    m_functions.back().last_line = m_tokens[m_at - 1].line;
     begin_declaration(m_at);
   }
 
@@ -365,11 +374,13 @@ private:
     }
     function.qualified += function.name;
     function.line = m_tokens[name_begin].line;
+    function.first_line = m_tokens[m_first].line;
     function.is_template = m_template;
+    function.template_parameters = m_parameters;
     std::vector<Token> result;
     for (std::size_t i = m_start; i < name_begin; ++i) {
       if (text(i) == "static") function.is_static = true;
-      if (text(i).starts_with("__attribute") || text(i) == "alignas") {
+      if (is_attribute(text(i))) {
         i = after(i + 1) - 1;
         continue;
       }
@@ -399,8 +410,9 @@ private:
   }
 
   std::vector<Token> m_tokens;
-  std::size_t m_at = 0, m_start = 0;
+  std::size_t m_at = 0, m_start = 0, m_first = 0;
   bool m_template = false;
+  std::string m_parameters;
   std::vector<Scope> m_scopes;
   std::vector<Function> m_functions;
 };

@@ -20,7 +20,9 @@ struct Function {
   std::string qualified; ///< with the namespaces around it
   std::string returns;
   std::vector<Parameter> parameters;
-  int line = 0;
+  int line = 0;                      ///< of its name
+  int first_line = 0, last_line = 0; ///< of the whole definition, template and body included
+  std::string template_parameters;   ///< "typename T, int N"; empty when it is no template
   bool is_template = false;
   bool is_static = false;
   bool is_member = false;        ///< of a class, not static

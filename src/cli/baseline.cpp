@@ -10,6 +10,7 @@ namespace {
 
 base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
+  session.use_device(arguments.maybe("device"));
   AKO_TRY(loop::BaselineResult result,
           loop::measure_baseline(session, arguments.maybe("waive"), write_texts));
   Reply reply;
@@ -34,7 +35,8 @@ extern const Command k_baseline{
     "Every [[baseline]] of the contract is judged against the reference and measured; the fastest "
     "counts.\nNeeds a proven contract (ako check).",
     {},
-    {{"waive", "WHY", "go on through a closed gate; stays visible in every report"}},
+    {{"device", "ID", k_device_help},
+     {"waive", "WHY", "go on through a closed gate; stays visible in every report"}},
     {"ako baseline", "ako baseline --waive \"the reference is still being written\""},
     run};
 

@@ -9,6 +9,7 @@ namespace {
 
 base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
+  session.use_device(arguments.maybe("device"));
   AKO_TRY(ledger::Bench bench, loop::bench(session, arguments.text("side", "solution")));
   Reply reply;
   reply.text = fmt::format("{}\n{}{} clock, {}, {}\n", bench.what, figure_table(bench.shapes),
@@ -28,7 +29,7 @@ extern const Command k_bench{
     "figures of one side, without a claim",
     "Looking is free: no gate, no judgement. The figures are taken as `try` takes them.",
     {{"side", "solution (default), incumbent, or baseline:NAME", Arity::one, false}},
-    {},
+    {{"device", "ID", k_device_help}},
     {"ako bench", "ako bench incumbent", "ako bench baseline:first --json"},
     run};
 

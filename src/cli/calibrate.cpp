@@ -1,6 +1,6 @@
 #include "cli/command.hpp"
 #include "loop/calibration.hpp"
-#include "loop/recipes.hpp"
+#include "loop/target.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ base::Expected<Reply> run(const Context&, const Arguments& arguments) {
                        .found = arguments.text("seconds"),
                        .allowed = "0.2 to 120",
                        .next = {}});
-  AKO_TRY(executors::Lease lease, loop::take_lease());
+  AKO_TRY(executors::Lease lease, loop::take_lease(loop::Target{}));
   const loop::HostFacts host = loop::host_facts();
   const loop::Calibration result = loop::calibrate_host(seconds);
   AKO_TRY_STATUS(loop::save_calibration(host, result));

@@ -1,5 +1,7 @@
 #include "loop/check.hpp"
 #include "cli/command.hpp"
+#include "cli/words.hpp"
+#include "lanes/registry.hpp"
 #include "model/contract_toml.hpp"
 
 #include <fmt/format.h>
@@ -7,8 +9,28 @@
 namespace ako::cli {
 namespace {
 
+base::Json sides_json(const std::vector<loop::SideReport>& sides) {
+  base::Json list = base::Json::array();
+  for (const auto& side : sides)
+    list.push_back({{"label", side.label},
+                    {"resources", side.resources},
+                    {"compiler_messages", messages_json(side.messages)}});
+  return list;
+}
+
+std::string sides_text(const std::vector<loop::SideReport>& sides, bool with_resources) {
+  std::string text;
+  for (const auto& side : sides) {
+    const std::string report = with_resources ? lanes::resource_text(side.resources) : "";
+    if (!report.empty()) text += side.label + "\n" + report;
+    text += messages_text(side.messages, 5);
+  }
+  return text;
+}
+
 base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
+  session.use_device(arguments.maybe("device"));
   Reply reply;
   if (arguments.has("echo")) {
     reply.text = model::echo_toml(session.contract());
@@ -26,12 +48,15 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
       reply.text +=
           fmt::format("{:<6} {:<24} {}\n", step.passed ? "ok" : "FAILED", step.name, step.detail);
   }
+  const bool build_only = depth == loop::CheckDepth::build_only;
+  reply.text += sides_text(result.sides, build_only || arguments.has("all"));
   if (result.unsettled)
     reply.text += fmt::format("not settled: {}\nnext: a quieter machine, then: ako check\n",
                               result.unsettled->reason);
-  const char* sentence = result.unsettled ? "nothing is recorded"
-                         : failed == 0    ? "the contract can judge"
-                                          : "the contract cannot judge";
+  const char* sentence = result.unsettled                        ? "nothing is recorded"
+                         : failed != 0                           ? "the contract cannot judge"
+                         : depth == loop::CheckDepth::build_only ? "everything builds"
+                                                                 : "the contract can judge";
   reply.text +=
       fmt::format("{}: {} of {} steps hold ({:.1f} s)\n", sentence,
                   result.test.steps.size() - failed, result.test.steps.size(), result.test.seconds);
@@ -40,6 +65,7 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   reply.data = {{"contract", model::to_json(session.contract())},
                 {"passed", failed == 0 && !result.unsettled},
                 {"steps", std::move(steps)},
+                {"sides", sides_json(result.sides)},
                 {"recipes", result.test.recipes},
                 {"seconds", result.test.seconds}};
   reply.outcome = result.outcome;
@@ -55,7 +81,8 @@ extern const Command k_check{
     "the\n"
     "baseline against itself (a draw), a planted slow-down (it must be seen) and a canary edit.",
     {},
-    {{"build-only", "", "stop after building; needs no measuring", Arity::flag},
+    {{"build-only", "", "stop after building; needs neither measuring nor a device", Arity::flag},
+     {"device", "ID", k_device_help},
      {"echo", "", "print the contract as ako understood it, every default spelled out",
       Arity::flag},
      {"all", "", "show the steps that hold as well", Arity::flag}},

@@ -28,6 +28,11 @@ struct Reply {
   std::vector<std::string> warnings;
 };
 
+/// Help of --device, the same in every command that measures.
+inline constexpr const char* k_device_help = "device to run on: an index of `ako doctor`, a UUID "
+                                             "or its beginning (default $AKO_DEVICE, else "
+                                             "the first visible)";
+
 struct Command {
   std::string name;
   std::string summary; ///< one line

@@ -1,6 +1,8 @@
 #include "loop/compare.hpp"
 #include "cli/command.hpp"
 #include "cli/words.hpp"
+#include "lanes/registry.hpp"
+#include "model/enum_names.hpp"
 
 #include <fmt/format.h>
 
@@ -14,6 +16,16 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   request.dir = context.dir;
   request.contract_line = arguments.maybe("contract");
   request.precision = arguments.text("precision", "native");
+  request.device = arguments.maybe("device");
+  if (auto lane = arguments.maybe("lane")) {
+    request.lane = model::lane_from(*lane);
+    if (!request.lane)
+      return base::fail(base::ErrorKind::usage, "no such lane",
+                        {.where = "--lane",
+                         .found = *lane,
+                         .allowed = model::enum_list<model::Lane>(),
+                         .next = {}});
+  }
   if (auto reference = arguments.maybe("reference")) {
     AKO_TRY(request.reference, named_file(*reference, context.dir));
   }
@@ -28,7 +40,15 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   reply.text += fmt::format("judged by {}; {}\n", result.judged_by, how_text(verdict));
   if (result.identical)
     reply.warnings.push_back("both files compile to the same binary: this compares it with itself");
-  reply.data = {{"verdict", model::to_json(verdict)},
+  if (result.same_device_code)
+    reply.warnings.push_back(
+        "both files compile to the same device code: what differs is how it is "
+        "launched, if anything");
+  reply.text += lanes::resource_text(result.new_resources);
+  reply.data = {{"old_resources", result.old_resources},
+                {"new_resources", result.new_resources},
+                {"same_device_code", result.same_device_code},
+                {"verdict", model::to_json(verdict)},
                 {"judged_by", result.judged_by},
                 {"identical_binaries", result.identical},
                 {"build_seconds", result.build_seconds},
@@ -49,8 +69,12 @@ extern const Command k_compare{
     {{"old", "the file as it is"}, {"new", "the file that should be faster"}},
     {{"contract", "LINE", "what the function is called with, and at which shapes"},
      {"reference", "FILE", "a trusted implementation of the same function that judges both"},
+     {"lane", "LANE", "cpu, cuda, ...; default: by the new file's name"},
+     {"device", "ID", k_device_help},
      {"precision", "TYPE", "type of the reference's floating outputs: native, float32, float64"}},
-    {"ako compare old.cpp new.cpp --contract \"scale(x: float32[N], y: out float32[N], N) @ "
+    {"ako compare old.cu new.cu --contract \"scale(x: float32[N], y: out float32[N], N) @ "
+     "N=16777216\"",
+     "ako compare old.cpp new.cpp --contract \"scale(x: float32[N], y: out float32[N], N) @ "
      "N=1048576\"",
      "ako -C tasks/rmsnorm compare input/rmsnorm.cpp solution/rmsnorm.cpp"},
     run};

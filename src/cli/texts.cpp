@@ -9,11 +9,11 @@ namespace {
 
 /// The microbench is the user's to edit: it is written once and never again.
 base::Status write_microbench(const loop::Session& session) {
-  const auto path = session.workdir().microbench(session.contract().kernel.name);
-  std::error_code ignored;
-  if (base::fs::exists(path, ignored)) return {};
   AKO_TRY(const lanes::LaneDriver* lane, lanes::find_lane(session.contract().kernel.lane));
   AKO_TRY(model::SourceText text, lane->microbench(session.contract()));
+  const auto path = session.workdir().task() / text.path;
+  std::error_code ignored;
+  if (base::fs::exists(path, ignored)) return {};
   return base::write_file_atomic(path, text.content);
 }
 

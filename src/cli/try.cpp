@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/texts.hpp"
 #include "cli/words.hpp"
+#include "lanes/registry.hpp"
 
 #include <fmt/format.h>
 
@@ -48,14 +49,6 @@ base::Json phases_json(const loop::TryResult& result) {
 }
 
 base::Json json_of(const loop::TryResult& result) {
-  base::Json messages = base::Json::array();
-  for (const auto& message : result.messages)
-    messages.push_back({{"file", message.file},
-                        {"line", message.line},
-                        {"column", message.column},
-                        {"severity", message.severity},
-                        {"text", message.text},
-                        {"source_line", message.source_line}});
   return {{"iteration", result.number},
           {"hypothesis", result.iteration.hypothesis},
           {"verdict", model::to_json(result.iteration.verdict)},
@@ -67,7 +60,9 @@ base::Json json_of(const loop::TryResult& result) {
           {"restored", result.restored},
           {"stalled", result.stalled},
           {"lessons", result.lessons},
-          {"compiler_messages", std::move(messages)},
+          {"compiler_messages", messages_json(result.messages)},
+          {"resources",
+           result.iteration.artifact ? result.iteration.artifact->resources : base::Json(nullptr)},
           {"timing", phases_json(result)}};
 }
 
@@ -90,11 +85,14 @@ base::Expected<loop::TryRequest> request_of(const Arguments& arguments) {
 base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::TryRequest request, request_of(arguments));
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
+  session.use_device(arguments.maybe("device"));
   AKO_TRY(loop::TryResult result, loop::try_candidate(session, request, write_texts));
   Reply reply;
   reply.outcome = result.iteration.verdict.outcome.kind;
   reply.fault = result.iteration.verdict.outcome.fault;
   reply.text = headline(result);
+  if (result.iteration.artifact)
+    reply.text += lanes::resource_text(result.iteration.artifact->resources);
   if (!result.iteration.artifact) reply.text += messages_text(result.messages, 5);
   if (result.iteration.verdict.placements > 0)
     reply.text +=
@@ -125,6 +123,7 @@ extern const Command k_try{
      {"cites", "ID", "the guide or finding behind it"},
      {"direction", "TEXT", "a new direction: opens the gate after a stall"},
      {"explore", "", "does not count towards a stall", Arity::flag},
+     {"device", "ID", k_device_help},
      {"flag", "RISK", "keep it although it is not shown to be better, naming the risk"},
      {"waive", "WHY", "go on through a closed gate; stays visible in every report"}},
     {"ako try --hypothesis \"eight sums in flight hide the latency of the additions\"",

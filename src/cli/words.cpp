@@ -69,6 +69,18 @@ std::string messages_text(const std::vector<model::CompilerMessage>& messages, s
   return out;
 }
 
+base::Json messages_json(const std::vector<model::CompilerMessage>& messages) {
+  base::Json out = base::Json::array();
+  for (const auto& message : messages)
+    out.push_back({{"file", message.file},
+                   {"line", message.line},
+                   {"column", message.column},
+                   {"severity", message.severity},
+                   {"text", message.text},
+                   {"source_line", message.source_line}});
+  return out;
+}
+
 base::Json figures_json(const std::vector<ledger::ShapeFigure>& shapes) {
   base::Json out = base::Json::array();
   for (const auto& shape : shapes)

@@ -19,6 +19,7 @@ std::string figure_table(const std::vector<ledger::ShapeFigure>& shapes);
 std::string how_text(const model::Verdict& verdict);
 /// The compiler's first complaints with the source lines they point at.
 std::string messages_text(const std::vector<model::CompilerMessage>& messages, std::size_t most);
+base::Json messages_json(const std::vector<model::CompilerMessage>& messages);
 base::Json figures_json(const std::vector<ledger::ShapeFigure>& shapes);
 
 } // namespace ako::cli

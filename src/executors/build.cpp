@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <future>
+#include <numeric>
+#include <set>
+#include <thread>
 
 namespace ako::executors {
 
@@ -30,27 +34,58 @@ base::Deadline sooner(base::Deadline a, base::Deadline b) {
   return a.remaining_ns() < b.remaining_ns() ? a : b;
 }
 
-/// Runs the steps until one fails. True = all went well.
+/// The steps of `waiting` that need nothing another of them makes.
+std::vector<std::size_t> ready_steps(const model::BuildPlan& plan,
+                                     const std::vector<std::size_t>& waiting) {
+  std::set<std::string> to_come;
+  for (const std::size_t i : waiting)
+    to_come.insert(plan.steps[i].outputs.begin(), plan.steps[i].outputs.end());
+  std::vector<std::size_t> ready;
+  for (const std::size_t i : waiting) {
+    const auto& inputs = plan.steps[i].inputs;
+    if (std::none_of(inputs.begin(), inputs.end(),
+                     [&](const std::string& name) { return to_come.contains(name); }))
+      ready.push_back(i);
+  }
+  // A plan whose steps wait for each other is run in its own order.
+  if (ready.empty()) ready.push_back(waiting.front());
+  return ready;
+}
+
+/// Runs the steps, those that need nothing of each other at the same time, until one fails. True =
+/// all went well.
 bool run_steps(const model::BuildPlan& plan, const Stage& stage, const BuildOptions& options,
                model::BuildRun& run) {
   const base::Deadline deadline =
       sooner(options.deadline, base::Deadline::after_seconds(plan.deadline_seconds));
-  for (const auto& step : plan.steps) {
+  const auto run_one = [&](std::size_t index) {
     base::CommandOptions command;
-    command.argv = step.argv;
+    command.argv = plan.steps[index].argv;
     command.env = plan.environment;
     command.env->push_back("TMPDIR=" + stage.temporary().string());
     command.cwd = stage.root().string();
     command.deadline = deadline;
     command.capture_bytes = k_capture_bytes;
     command.limits.core_bytes = 0;
-    auto result = options.runner(command);
-    if (!result) {
-      run.missing_tools.push_back(result.error().text());
-      return false;
+    return options.runner(command);
+  };
+  const std::size_t most = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::size_t> waiting(plan.steps.size());
+  std::iota(waiting.begin(), waiting.end(), std::size_t{0});
+  while (!waiting.empty()) {
+    auto batch = ready_steps(plan, waiting);
+    batch.resize(std::min(batch.size(), most));
+    std::vector<std::future<Expected<base::CommandResult>>> others;
+    for (std::size_t i = 1; i < batch.size(); ++i)
+      others.push_back(std::async(std::launch::async, run_one, batch[i]));
+    bool ok = true;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      auto result = i == 0 ? run_one(batch[0]) : others[i - 1].get();
+      if (!result) run.missing_tools.push_back(result.error().text());
+      ok = ok && result && result->ok();
+      if (result) run.steps.push_back({plan.steps[batch[i]].label, std::move(*result)});
+      std::erase(waiting, batch[i]);
     }
-    const bool ok = result->ok();
-    run.steps.push_back({step.label, std::move(*result)});
     if (!ok) return false;
   }
   return true;

@@ -2,6 +2,7 @@
 
 #include "lanes/cpu/driver.hpp"
 #include "lanes/cuda/driver.hpp"
+#include "lanes/cuda/resources.hpp"
 
 #include <unistd.h>
 
@@ -36,6 +37,10 @@ const std::vector<const LaneDriver*>& all_lanes() {
   static const cuda::Driver s_cuda;
   static const std::vector<const LaneDriver*> s_all = {&s_cpu, &s_cuda};
   return s_all;
+}
+
+std::string resource_text(const base::Json& report) {
+  return report.is_object() ? cuda::resource_text(report) : std::string();
 }
 
 base::Expected<const LaneDriver*> find_lane(model::Lane lane) {

@@ -53,10 +53,11 @@ double weighted_ns(const std::vector<ledger::ShapeFigure>& shapes) {
 base::Expected<evaluation::Report> against_itself(const Session& session, const Built& built,
                                                   const std::optional<Built>& reference,
                                                   const std::string& label) {
+  AKO_TRY(const Target target, session.target());
   Sides sides{built, built, reference, label};
   AKO_TRY(auto recipes, judged_recipes(session));
   auto setup = set_up(session.workdir(), session.contract(), session.shapes(), sides, recipes,
-                      reference ? Scope::whole : Scope::contract_shapes);
+                      reference ? Scope::whole : Scope::contract_shapes, target);
   setup.request.second_opinion = false;
   // Figures, not a claim: four placements show the spread.
   setup.request.most_placements = 4;
@@ -76,16 +77,23 @@ measure_baseline(const Session& session, const std::optional<std::string>& waive
     auto none = fastest_baseline(session);
     if (!none) return tl::unexpected(none.error());
   }
-  AKO_TRY(executors::Lease lease, take_lease());
-  Builder builder(session.workdir(), session.contract());
+  AKO_TRY(const Target target, session.target());
+  Builder builder(session.workdir(), session.contract(), target.architecture());
   AKO_TRY(Built reference, must_build(builder.reference()));
+  std::vector<Built> all;
+  for (const auto& declared : session.contract().baselines) {
+    AKO_TRY(Built built, must_build(builder.baseline(declared.name)));
+    all.push_back(std::move(built));
+  }
+  AKO_TRY(executors::Lease lease, take_lease(target));
   BaselineResult out;
   out.baseline.contract = session.contract().hash;
   out.baseline.environment = facts.environment;
   std::vector<model::Sample> samples;
   double best = 0;
-  for (const auto& declared : session.contract().baselines) {
-    AKO_TRY(Built built, must_build(builder.baseline(declared.name)));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& declared = session.contract().baselines[i];
+    const Built& built = all[i];
     AKO_TRY(evaluation::Report report,
             against_itself(session, built, reference, "baseline:" + declared.name));
     if (!usable(report.verdict))
@@ -97,7 +105,7 @@ measure_baseline(const Session& session, const std::optional<std::string>& waive
       best = total;
       out.baseline.fastest = declared.name;
       out.baseline.hash = built.artifact.library_hash;
-      out.baseline.how = how_taken(report, host_facts().cpu);
+      out.baseline.how = how_taken(report, target);
       samples = report.samples.rows;
     }
     out.baseline.entries.push_back(std::move(entry));
@@ -117,7 +125,8 @@ measure_baseline(const Session& session, const std::optional<std::string>& waive
 }
 
 base::Expected<ledger::Bench> bench(const Session& session, const std::string& what) {
-  Builder builder(session.workdir(), session.contract());
+  AKO_TRY(const Target target, session.target());
+  Builder builder(session.workdir(), session.contract(), target.architecture());
   Built built;
   if (what == "solution") {
     AKO_TRY(built, must_build(builder.candidate()));
@@ -133,14 +142,14 @@ base::Expected<ledger::Bench> bench(const Session& session, const std::string& w
                        .allowed = "solution, incumbent, baseline:<name>",
                        .next = "ako bench --help"});
   }
-  AKO_TRY(executors::Lease lease, take_lease());
+  AKO_TRY(executors::Lease lease, take_lease(target));
   AKO_TRY(evaluation::Report report, against_itself(session, built, std::nullopt, what));
   if (!usable(report.verdict)) return tl::unexpected(ended(what, report.verdict));
   ledger::Bench out;
   out.what = what;
   out.snapshot = built.sources.snapshot.hash;
   out.shapes = figures(report.samples, session.shapes(), model::Side::candidate);
-  out.how = how_taken(report, host_facts().cpu);
+  out.how = how_taken(report, target);
   AKO_TRY(ledger::Standing standing, session.standing());
   if (standing.events > 0) {
     AKO_TRY(ledger::Writer writer, session.writer());

@@ -7,8 +7,14 @@
 
 namespace ako::loop {
 
-Builder::Builder(const workspace::Workdir& workdir, const model::Contract& contract)
-    : m_workdir(workdir), m_contract(contract) {}
+Builder::Builder(const workspace::Workdir& workdir, const model::Contract& contract,
+                 std::string device_architecture)
+    : m_workdir(workdir), m_contract(contract), m_architecture(std::move(device_architecture)) {}
+
+std::string Builder::compiler() const {
+  const std::lock_guard lock(m_mutex);
+  return m_compiler;
+}
 
 namespace {
 
@@ -40,7 +46,11 @@ base::Expected<BuildOutcome> Builder::build_to_the_end(model::Lane lane,
   auto around = lanes::Surroundings::of_this_process(stoppable_runner(),
                                                      workspace::Workdir::cache_root() / "tools");
   AKO_TRY(lanes::Tool tool, driver->find_tool(*request.contract, around));
-  if (m_compiler.empty()) m_compiler = tool.version;
+  if (lane == m_contract.kernel.lane) {
+    const std::lock_guard lock(m_mutex);
+    if (m_compiler.empty()) m_compiler = tool.version;
+  }
+  request.device_architecture = m_architecture;
   AKO_TRY(model::BuildPlan plan, driver->plan(request, tool, around));
   executors::BuildOptions options;
   options.cache_dir = workspace::Workdir::build_cache();
@@ -108,6 +118,11 @@ base::Expected<BuildOutcome> Builder::baseline(const std::string& name) {
                      .found = name,
                      .allowed = names.empty() ? "none is declared" : names,
                      .next = "name one of them, or add it to task.toml"});
+}
+
+std::future<base::Expected<BuildOutcome>>
+begin_build(std::function<base::Expected<BuildOutcome>()> build) {
+  return std::async(std::launch::async, std::move(build));
 }
 
 base::Expected<Built> must_build(base::Expected<BuildOutcome> outcome) {

@@ -6,6 +6,9 @@
 #include "loop/session.hpp"
 #include "model/sources.hpp"
 
+#include <functional>
+#include <future>
+#include <mutex>
 #include <string>
 
 namespace ako::loop {
@@ -24,9 +27,13 @@ struct BuildOutcome {
   lanes::BuildResult result;
 };
 
+/// Its functions may be called from several threads at once: builds of several sides run together.
 class Builder {
 public:
-  explicit Builder(const workspace::Workdir& workdir, const model::Contract& contract);
+  /// `device_architecture`: "sm_90" of the device that calls run on; empty = not known, or the
+  /// host.
+  Builder(const workspace::Workdir& workdir, const model::Contract& contract,
+          std::string device_architecture = {});
 
   /// Sources as they stand in the task. `extra_flags` go behind the contract's.
   base::Expected<BuildOutcome> candidate(const std::vector<std::string>& extra_flags = {});
@@ -36,7 +43,7 @@ public:
   base::Expected<BuildOutcome> from_sources(model::Sources sources, lanes::Role role,
                                             const std::vector<std::string>& extra_flags = {});
   /// "g++ (Debian 12.2.0) 12.2.0" of the contract's lane; empty when there is none.
-  std::string compiler() const { return m_compiler; }
+  std::string compiler() const;
 
 private:
   /// Kind interrupted when the user asked to stop, whatever came of it.
@@ -45,8 +52,14 @@ private:
 
   const workspace::Workdir& m_workdir;
   const model::Contract& m_contract;
-  std::string m_compiler;
+  std::string m_architecture;
+  mutable std::mutex m_mutex;
+  std::string m_compiler; ///< under m_mutex
 };
+
+/// Begins a build in a thread of its own.
+std::future<base::Expected<BuildOutcome>>
+begin_build(std::function<base::Expected<BuildOutcome>()> build);
 
 /// The built side, or its outcome's one clear message as an Error: for sides that are not the
 /// candidate's, whose failure is the task's.

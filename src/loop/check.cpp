@@ -16,8 +16,9 @@ constexpr std::int64_t k_self_test_bytes = 8ll << 20;
 
 class Check {
 public:
-  explicit Check(const Session& session)
-      : m_session(session), m_builder(session.workdir(), session.contract()) {}
+  Check(const Session& session, Target target)
+      : m_session(session), m_target(std::move(target)),
+        m_builder(session.workdir(), session.contract(), m_target.architecture()) {}
 
   base::Expected<CheckResult> run(CheckDepth depth) {
     const std::int64_t started = base::monotonic_ns();
@@ -25,7 +26,7 @@ public:
     AKO_TRY_STATUS(build_all());
     if (depth == CheckDepth::build_only) return finish(started);
     AKO_TRY(base::FileLock lock, m_session.lock());
-    AKO_TRY(m_lease, take_lease());
+    AKO_TRY(m_lease, take_lease(m_target));
     AKO_TRY_STATUS(probes_and_mutants());
     if (m_failed == 0) AKO_TRY_STATUS(against_itself());
     if (m_failed == 0) AKO_TRY_STATUS(slow_down());
@@ -55,22 +56,34 @@ private:
     return std::move(m_out);
   }
 
+  void note(const std::string& label, const model::Artifact& artifact) {
+    step("build:" + label, true, artifact.compile_line);
+    m_out.sides.push_back({label, artifact.resources, artifact.messages});
+  }
+
+  /// All sides at the same time.
   base::Status build_all() {
     base::progress(0, "building");
-    AKO_TRY(Built reference, must_build(m_builder.reference()));
-    step("build:reference", true, reference.artifact.compile_line);
+    auto solution = begin_build([&] { return m_builder.candidate(); });
+    auto judge = begin_build([&] { return m_builder.reference(); });
+    std::vector<std::future<base::Expected<BuildOutcome>>> baselines;
+    for (const auto& baseline : m_session.contract().baselines)
+      baselines.push_back(
+          begin_build([this, name = baseline.name] { return m_builder.baseline(name); }));
+    AKO_TRY(Built reference, must_build(judge.get()));
+    note("reference", reference.artifact);
     m_sides.reference = std::move(reference);
-    for (const auto& baseline : m_session.contract().baselines) {
-      AKO_TRY(Built built, must_build(m_builder.baseline(baseline.name)));
-      step("build:baseline:" + baseline.name, true, built.artifact.compile_line);
+    for (std::size_t i = 0; i < baselines.size(); ++i) {
+      AKO_TRY(Built built, must_build(baselines[i].get()));
+      note("baseline:" + m_session.contract().baselines[i].name, built.artifact);
       if (m_baseline.empty()) {
-        m_baseline = baseline.name;
+        m_baseline = m_session.contract().baselines[i].name;
         m_sides.candidate = m_sides.incumbent = std::move(built);
       }
     }
-    AKO_TRY(BuildOutcome candidate, m_builder.candidate());
+    AKO_TRY(BuildOutcome candidate, solution.get());
     m_solution = candidate.built;
-    if (candidate.built) step("build:solution", true, candidate.built->artifact.compile_line);
+    if (candidate.built) note("solution", candidate.built->artifact);
     else
       step("build:solution", false,
            candidate.result.error ? candidate.result.error->text()
@@ -87,7 +100,7 @@ private:
   Evaluation set_up_sides(const Sides& sides, Scope scope,
                           const std::vector<model::ResolvedShape>& shapes) {
     return set_up(m_session.workdir(), m_session.contract(), shapes, sides, {inputs::Recipe::plain},
-                  scope);
+                  scope, m_target);
   }
 
   base::Status probes_and_mutants() {
@@ -171,6 +184,7 @@ private:
   /// The shim spins for a quarter of each call's own time.
   static constexpr const char* k_slow_flag = "-DAKO_PLANT_SLOW_DOWN=4";
   const Session& m_session;
+  Target m_target;
   Builder m_builder;
   Sides m_sides;
   std::optional<Built> m_solution;
@@ -183,7 +197,15 @@ private:
 } // namespace
 
 base::Expected<CheckResult> check_contract(const Session& session, CheckDepth depth) {
-  return Check(session).run(depth);
+  if (depth == CheckDepth::build_only) {
+    // Only a contract without architectures asks for the device, and has its own words without one.
+    Target target;
+    if (session.contract().kernel.architectures.empty())
+      if (auto found = session.target()) target = *found;
+    return Check(session, std::move(target)).run(depth);
+  }
+  AKO_TRY(Target target, session.target());
+  return Check(session, std::move(target)).run(depth);
 }
 
 } // namespace ako::loop

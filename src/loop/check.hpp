@@ -8,7 +8,15 @@ namespace ako::loop {
 
 enum class CheckDepth { build_only, whole };
 
+/// What the compiler reports of one side.
+struct SideReport {
+  std::string label; ///< "reference", "baseline:first", "solution"
+  base::Json resources;
+  std::vector<model::CompilerMessage> messages;
+};
+
 struct CheckResult {
+  std::vector<SideReport> sides;
   ledger::SelfTest test;                     ///< as recorded; build_only is not recorded
   std::optional<model::OutcomeKind> outcome; ///< task_error when it failed
   /// How the machine (or the user) ended it before it was settled; then nothing is recorded.

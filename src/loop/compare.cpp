@@ -36,16 +36,32 @@ base::Status copy_with_includes(const path& file, const path& into, std::set<pat
   return {};
 }
 
+/// Given by ako itself.
+bool is_stream(const base::Parameter& parameter) {
+  return parameter.type.find("cudaStream_t") != std::string::npos ||
+         parameter.type.find("CUstream") != std::string::npos;
+}
+
+/// The lane of a file, by its name.
+model::Lane lane_of(const CompareRequest& request) {
+  if (request.lane) return *request.lane;
+  const std::string ending = request.new_file.extension().string();
+  return ending == ".cu" || ending == ".cuh" ? model::Lane::cuda : model::Lane::cpu;
+}
+
 /// What the user could type as a contract line, from the function that both files define.
 std::string suggest_line(const path& old_file) {
   auto text = base::read_file(old_file);
   if (!text) return {};
   for (const auto& function : base::find_functions(*text)) {
     if (function.is_static || function.is_template || function.parameters.empty()) continue;
+    if (function.returns.find("__global__") != std::string::npos ||
+        function.returns.find("__device__") != std::string::npos)
+      continue;
     std::string out = function.qualified + "(";
-    for (std::size_t i = 0; i < function.parameters.size(); ++i) {
-      const auto& parameter = function.parameters[i];
-      if (i) out += ", ";
+    for (const auto& parameter : function.parameters) {
+      if (is_stream(parameter)) continue;
+      if (!out.ends_with('(')) out += ", ";
       using Kind = base::Parameter::Kind;
       if (parameter.kind == Kind::pointer)
         out += fmt::format("{}: {}DTYPE[...]", parameter.name, parameter.is_const ? "" : "out ");
@@ -71,6 +87,7 @@ base::Expected<Prepared> prepare(const CompareRequest& request) {
   const path root = folder.path();
   std::set<path> done;
   LineFiles files;
+  files.lane = lane_of(request);
   files.baseline_file = "old/" + request.old_file.filename().string();
   files.entry_file = "solution/" + request.new_file.filename().string();
   AKO_TRY_STATUS(copy_with_includes(request.old_file, root / files.baseline_file, done));
@@ -137,6 +154,16 @@ base::Expected<Prepared> prepare_in_task(const CompareRequest& request,
   return out;
 }
 
+void note_resources(const Sides& sides, CompareResult& out) {
+  out.old_resources = sides.incumbent.artifact.resources;
+  out.new_resources = sides.candidate.artifact.resources;
+  const auto code = [](const base::Json& report) {
+    return base::get_or<std::string>(report, "code_hash", {});
+  };
+  const std::string old_code = code(out.old_resources);
+  out.same_device_code = !out.identical && !old_code.empty() && old_code == code(out.new_resources);
+}
+
 } // namespace
 
 base::Expected<CompareResult> compare_files(const CompareRequest& request) {
@@ -146,26 +173,30 @@ base::Expected<CompareResult> compare_files(const CompareRequest& request) {
   AKO_TRY(Prepared prepared, task ? prepare_in_task(request, *task) : prepare(request));
   const model::Contract& contract = prepared.contract;
   AKO_TRY(std::vector<model::ResolvedShape> shapes, model::resolve_all(contract));
-  Builder builder(*prepared.workdir, contract);
+  AKO_TRY(const Target target, find_free_target(contract.kernel.lane, request.device));
+  Builder builder(*prepared.workdir, contract, target.architecture());
   CompareResult out;
   out.judged_by = prepared.judged_by;
   Sides sides;
-  AKO_TRY(sides.incumbent, must_build(builder.baseline("old")));
+  auto old_side = begin_build([&] { return builder.baseline("old"); });
+  auto judge = begin_build([&] { return builder.reference(); });
   AKO_TRY(BuildOutcome candidate, builder.candidate());
+  AKO_TRY(sides.incumbent, must_build(old_side.get()));
   if (!candidate.built) {
     out.report.verdict.outcome = candidate.result.outcome;
     if (candidate.result.error) out.report.verdict.outcome.reason = candidate.result.error->text();
     return out;
   }
   sides.candidate = std::move(*candidate.built);
-  AKO_TRY(Built reference, must_build(builder.reference()));
+  AKO_TRY(Built reference, must_build(judge.get()));
   sides.reference = std::move(reference);
   sides.against = request.old_file.filename().string();
   out.build_seconds = sides.candidate.artifact.build_seconds;
   out.identical = sides.candidate.artifact.library_hash == sides.incumbent.artifact.library_hash;
-  AKO_TRY(executors::Lease lease, take_lease());
-  auto setup =
-      set_up(*prepared.workdir, contract, shapes, sides, {inputs::Recipe::plain}, Scope::whole);
+  note_resources(sides, out);
+  AKO_TRY(executors::Lease lease, take_lease(target));
+  auto setup = set_up(*prepared.workdir, contract, shapes, sides, {inputs::Recipe::plain},
+                      Scope::whole, target);
   AKO_TRY(out.report, evaluation::evaluate(setup.request, setup.make_stage));
   out.compare.old_name = request.old_file.filename().string();
   out.compare.new_name = request.new_file.filename().string();
@@ -173,7 +204,7 @@ base::Expected<CompareResult> compare_files(const CompareRequest& request) {
   out.compare.new_snapshot = sides.candidate.sources.snapshot.hash;
   out.compare.judged = true;
   out.compare.verdict = out.report.verdict;
-  out.compare.how = how_taken(out.report, host_facts().cpu);
+  out.compare.how = how_taken(out.report, target);
   return out;
 }
 

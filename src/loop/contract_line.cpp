@@ -184,12 +184,14 @@ private:
 };
 
 std::string Reader::toml(const LineFiles& files) const {
-  std::string out = "format = 1\n\n[kernel]\nlane = \"cpu\"\n";
+  std::string out =
+      fmt::format("format = 1\n\n[kernel]\nlane = \"{}\"\n", model::to_string(files.lane));
   std::string plain =
       m_name.substr(m_name.rfind(':') == std::string::npos ? 0 : m_name.rfind(':') + 1);
   out += fmt::format("name = \"{}\"\nentry = {{ file = \"{}\", symbol = \"{}\" }}\n", plain,
                      files.entry_file, m_name);
-  out += "flags = [\"-O3\", \"-march=native\"]\nargs = [";
+  if (files.lane == model::Lane::cpu) out += "flags = [\"-O3\", \"-march=native\"]\n";
+  out += "args = [";
   for (std::size_t i = 0; i < m_args.size(); ++i)
     out += fmt::format("{}\"{}\"", i ? ", " : "", m_args[i].name);
   out += "]\n\n[axes]\n";

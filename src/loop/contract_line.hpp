@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "model/contract.hpp"
 
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ struct LineFiles {
   std::string reference_file; ///< task-relative; the same symbol is looked up in it
   std::string baseline_file;
   std::string precision = "native"; ///< of the reference
+  model::Lane lane = model::Lane::cpu;
 };
 
 /// The task.toml that the line stands for. Kind usage with the column where it went wrong.

@@ -64,17 +64,20 @@ HostFacts host_facts() {
   return out;
 }
 
-ledger::Environment environment_of(const HostFacts& host, const std::string& compiler) {
+ledger::Environment environment_of(const HostFacts& host, const Target& target,
+                                   const std::string& compiler) {
   ledger::Environment out;
   out.machine =
       fmt::format("{}, {} cores, {} MiB cache", host.cpu, host.cores, host.cache_bytes >> 20);
-  out.device = host.cpu;
+  out.device = target.device ? target.device->name : host.cpu;
   out.os = host.distribution.empty() ? host.kernel : host.distribution + ", " + host.kernel;
   out.compiler = compiler;
   out.ako_version = k_ako_version;
   base::Hasher hasher;
   hasher.add_field(host.cpu).add_field(std::to_string(host.cores));
   hasher.add_field(std::to_string(host.cache_bytes));
+  // Another device, though of the same kind, is another instrument.
+  if (target.device) hasher.add_field(target.device->uuid);
   out.identity = hasher.finish();
   out.details = {{"cpu", host.cpu},
                  {"cores", host.cores},
@@ -87,6 +90,10 @@ ledger::Environment environment_of(const HostFacts& host, const std::string& com
     out.details["ceilings"] = {{"memory_bytes_per_s", known->memory_bytes_per_s},
                                {"cache_bytes_per_s", known->cache_bytes_per_s},
                                {"flops_per_s", known->flops_per_s}};
+  if (target.device)
+    out.details["device"] = {{"uuid", target.device->uuid},
+                             {"pci", target.device->pci},
+                             {"architecture", target.device->architecture}};
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ledger/events.hpp"
+#include "loop/target.hpp"
 #include "model/build_plan.hpp"
 
 #include <string>
@@ -22,7 +23,8 @@ HostFacts host_facts();
 
 /// `compiler`: its identity line; it is recorded and not part of the identity (the toolchain
 /// belongs to the candidate).
-ledger::Environment environment_of(const HostFacts& host, const std::string& compiler);
+ledger::Environment environment_of(const HostFacts& host, const Target& target,
+                                   const std::string& compiler);
 
 /// Cores a measured worker may use: the last `threads` of those allowed here; 0 = all of them.
 std::vector<int> measuring_cores(int threads);

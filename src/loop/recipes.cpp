@@ -1,8 +1,5 @@
 #include "loop/recipes.hpp"
 
-#include "base/log.hpp"
-#include "loop/interrupt.hpp"
-
 #include <algorithm>
 
 namespace ako::loop {
@@ -19,13 +16,6 @@ base::Expected<std::vector<inputs::Recipe>> judged_recipes(const Session& sessio
     if (recipe && std::find(out.begin(), out.end(), *recipe) == out.end()) out.push_back(*recipe);
   }
   return out;
-}
-
-base::Expected<executors::Lease> take_lease() {
-  executors::LeaseRequest request;
-  request.on_wait = [](const std::string& sentence) { base::info("{}", sentence); };
-  request.stop = [] { return interrupted(); };
-  return executors::Lease::take(request);
 }
 
 } // namespace ako::loop

@@ -114,7 +114,8 @@ base::Expected<Replayed> replay_iteration(const Session& session, std::int64_t n
                        .found = session.contract().hash.substr(0, 12),
                        .allowed = iteration.contract.substr(0, 12),
                        .next = "check out the commit of that iteration"});
-  Builder builder(session.workdir(), session.contract());
+  AKO_TRY(const Target target, session.target());
+  Builder builder(session.workdir(), session.contract(), target.architecture());
   AKO_TRY(model::Sources sources, workspace::read_snapshot(session.workdir(), kept_name(number)));
   Sides sides;
   AKO_TRY(sides.candidate,
@@ -123,9 +124,9 @@ base::Expected<Replayed> replay_iteration(const Session& session, std::int64_t n
   AKO_TRY(sides.reference, must_build(builder.reference()));
   sides.against = iteration.verdict.against;
   auto setup = set_up(session.workdir(), session.contract(), session.shapes(), sides,
-                      setting.recipes, Scope::whole, setting.hidden_seed);
+                      setting.recipes, Scope::whole, target, setting.hidden_seed);
   setup.request.seeds = setting.seeds;
-  AKO_TRY(executors::Lease lease, take_lease());
+  AKO_TRY(executors::Lease lease, take_lease(target));
   Replayed out;
   AKO_TRY(out.report, evaluation::evaluate(setup.request, setup.make_stage));
   out.recorded = iteration.verdict.outcome;

@@ -14,6 +14,14 @@ base::Expected<Session> Session::open(const base::fs::path& dir, Need need) {
   return out;
 }
 
+base::Expected<Target> Session::target() const {
+  if (!m_target) {
+    AKO_TRY(Target found, find_target(m_contract.kernel.lane, m_device_wish));
+    m_target = std::move(found);
+  }
+  return *m_target;
+}
+
 base::Expected<ledger::Reader> Session::reader() const {
   AKO_TRY(base::fs::path path, m_workdir.ledger());
   std::error_code ignored;
@@ -58,7 +66,9 @@ base::Expected<ledger::Standing> Session::standing() const {
 base::Expected<Facts> Session::facts() const {
   Facts out;
   out.contract = m_contract.hash;
-  out.environment = environment_of(host_facts(), "").identity;
+  // Without the device that a task needs its record can still be read; no gate that asks for the
+  // machine of the baseline opens then.
+  if (auto where = target()) out.environment = environment_of(host_facts(), *where, "").identity;
   AKO_TRY(base::fs::path path, m_workdir.ledger());
   std::error_code ignored;
   if (!base::fs::exists(path, ignored)) return out;
@@ -86,7 +96,8 @@ base::Status Session::note_surroundings(ledger::Writer& writer, const std::strin
         writer.append(ledger::ContractSeen{m_contract.hash, model::echo_toml(m_contract)})
             .map([](const auto&) {}));
   }
-  ledger::Environment now = environment_of(host_facts(), compiler);
+  AKO_TRY(const Target where, target());
+  ledger::Environment now = environment_of(host_facts(), where, compiler);
   AKO_TRY(auto before, reader.last<ledger::Environment>());
   if (!before || before->payload.identity != now.identity ||
       before->payload.compiler != now.compiler || before->payload.os != now.os ||

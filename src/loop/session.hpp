@@ -4,6 +4,7 @@
 #include "ledger/queries.hpp"
 #include "ledger/writer.hpp"
 #include "loop/gates.hpp"
+#include "loop/target.hpp"
 #include "model/contract.hpp"
 #include "model/resolved.hpp"
 #include "workspace/workdir.hpp"
@@ -25,6 +26,11 @@ class Session {
 public:
   /// Opens the task at or above `dir`.
   static base::Expected<Session> open(const base::fs::path& dir, Need need);
+
+  /// The device that the user names with --device; before anything is asked of target().
+  void use_device(std::optional<std::string> wish) { m_device_wish = std::move(wish); }
+  /// Where this task's calls run; asked once.
+  base::Expected<Target> target() const;
 
   const workspace::Workdir& workdir() const { return m_workdir; }
   const model::Contract& contract() const { return m_contract; }
@@ -51,6 +57,8 @@ private:
   Need m_need;
   model::Contract m_contract;
   std::vector<model::ResolvedShape> m_shapes;
+  std::optional<std::string> m_device_wish;
+  mutable std::optional<Target> m_target;
 };
 
 } // namespace ako::loop

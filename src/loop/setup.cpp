@@ -31,7 +31,7 @@ std::vector<model::ResolvedShape> resolve_cases(const model::Contract& contract,
 
 Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& contract,
                   const std::vector<model::ResolvedShape>& shapes, const Sides& sides,
-                  const std::vector<inputs::Recipe>& recipes, Scope scope,
+                  const std::vector<inputs::Recipe>& recipes, Scope scope, const Target& target,
                   std::optional<std::uint64_t> hidden_seed) {
   Evaluation out;
   out.hidden_seed = hidden_seed ? *hidden_seed : evaluation::draw_seed();
@@ -50,7 +50,7 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
   request.judged = sides.reference.has_value();
   request.against = sides.against;
   request.second_opinion = contract.accept.second_opinion;
-  request.ceilings = calibrated_ceilings();
+  if (!target.device) request.ceilings = calibrated_ceilings();
   request.stop = [] { return interrupted(); };
   request.progress = [](const std::string& phase, double fraction) {
     base::progress(fraction, phase);
@@ -61,6 +61,7 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
   options.candidate = sides.candidate.spec;
   options.incumbent = sides.incumbent.spec;
   if (sides.reference) options.reference = sides.reference->spec;
+  options.device = target.id();
   options.cores = measuring_cores(contract.limits.threads);
   out.make_stage = evaluation::child_stage_factory(std::move(options));
   return out;
@@ -110,12 +111,12 @@ std::vector<ledger::ShapeFigure> figures(const model::Samples& samples,
   return out;
 }
 
-ledger::HowTaken how_taken(const evaluation::Report& report, const std::string& device) {
+ledger::HowTaken how_taken(const evaluation::Report& report, const Target& target) {
   ledger::HowTaken out;
   out.clock = report.verdict.clock;
   out.cache = report.cache_state;
   out.statistic = report.verdict.statistic;
-  out.device = device;
+  out.device = target.name();
   out.iterations = report.calls;
   return out;
 }

@@ -4,6 +4,7 @@
 #include "evaluation/child_stage.hpp"
 #include "evaluation/evaluate.hpp"
 #include "loop/builds.hpp"
+#include "loop/target.hpp"
 
 namespace ako::loop {
 
@@ -25,20 +26,20 @@ enum class Scope { whole, contract_shapes }; ///< whole: edge and hidden shapes 
 /// `hidden_seed`: of a judgement that is to be seen again; otherwise one is drawn.
 Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& contract,
                   const std::vector<model::ResolvedShape>& shapes, const Sides& sides,
-                  const std::vector<inputs::Recipe>& recipes, Scope scope,
+                  const std::vector<inputs::Recipe>& recipes, Scope scope, const Target& target,
                   std::optional<std::uint64_t> hidden_seed = std::nullopt);
 
 /// p50, p95 and mean per shape of one side's samples.
 std::vector<ledger::ShapeFigure> figures(const model::Samples& samples,
                                          const std::vector<model::ResolvedShape>& shapes,
                                          model::Side side);
-ledger::HowTaken how_taken(const evaluation::Report& report, const std::string& device);
+ledger::HowTaken how_taken(const evaluation::Report& report, const Target& target);
 
 /// "M=4096 H=4096", "bfloat16" for reports.
 std::string shape_text(const model::ResolvedShape& shape);
 std::string dtype_text(const model::ResolvedShape& shape);
 
-/// The machine's ceilings for floors, where `ako calibrate` measured them; zeros otherwise.
+/// The host's ceilings for floors, where `ako calibrate` measured them; zeros otherwise.
 judge::Ceilings calibrated_ceilings();
 
 } // namespace ako::loop

@@ -38,9 +38,11 @@ bool makes_way(model::OutcomeKind kind) {
 /// One `ako try`, step by step; each step leaves what the next one needs in a member.
 class Try {
 public:
-  Try(const Session& session, const TryRequest& request, const TextWriter& write_texts)
+  Try(const Session& session, const TryRequest& request, const TextWriter& write_texts,
+      Target target)
       : m_session(session), m_request(request), m_write_texts(write_texts),
-        m_builder(session.workdir(), session.contract()) {}
+        m_target(std::move(target)),
+        m_builder(session.workdir(), session.contract(), m_target.architecture()) {}
 
   base::Expected<TryResult> run() {
     AKO_TRY(base::FileLock lock, m_session.lock());
@@ -85,6 +87,9 @@ private:
 
   base::Status build() {
     base::progress(0, "building");
+    // Mostly found in the cache; when not, they are built while the candidate is.
+    auto incumbent = begin_build([&] { return build_incumbent_side(m_builder, m_incumbent); });
+    auto reference = begin_build([&] { return m_builder.reference(); });
     AKO_TRY(BuildOutcome candidate, m_builder.candidate());
     AKO_TRY_STATUS(m_session.note_surroundings(*m_writer, m_builder.compiler()));
     m_out.messages = candidate.result.messages;
@@ -98,8 +103,8 @@ private:
     m_out.build_seconds = candidate.built->artifact.build_seconds;
     m_out.build_cached = candidate.built->artifact.from_cache;
     m_sides.candidate = *candidate.built;
-    AKO_TRY(m_sides.incumbent, build_incumbent(m_builder, m_incumbent));
-    AKO_TRY(m_sides.reference, must_build(m_builder.reference()));
+    AKO_TRY(m_sides.incumbent, must_build(incumbent.get()));
+    AKO_TRY(m_sides.reference, must_build(reference.get()));
     m_sides.against = m_incumbent.label;
     if (m_sides.candidate.artifact.library_hash == m_sides.incumbent.artifact.library_hash)
       return base::fail(base::ErrorKind::invalid,
@@ -115,8 +120,8 @@ private:
   base::Status evaluate() {
     AKO_TRY(std::vector<inputs::Recipe> recipes, judged_recipes(m_session));
     auto setup = set_up(m_session.workdir(), m_session.contract(), m_session.shapes(), m_sides,
-                        recipes, Scope::whole);
-    AKO_TRY(m_lease, take_lease());
+                        recipes, Scope::whole, m_target);
+    AKO_TRY(m_lease, take_lease(m_target));
     m_hidden_seed = setup.hidden_seed;
     m_recipes = std::move(recipes);
     AKO_TRY(m_report, evaluation::evaluate(setup.request, setup.make_stage));
@@ -135,7 +140,7 @@ private:
     Sides sides{m_sides.candidate, {}, std::nullopt, "baseline:" + name};
     AKO_TRY(sides.incumbent, must_build(m_builder.baseline(name)));
     auto setup = set_up(m_session.workdir(), m_session.contract(), m_session.shapes(), sides, {},
-                        Scope::contract_shapes);
+                        Scope::contract_shapes, m_target);
     setup.request.second_opinion = false;
     AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
     if (report.verdict.outcome.kind == model::OutcomeKind::interrupted)
@@ -183,7 +188,7 @@ private:
     m_iteration.verdict = m_verdict;
     m_iteration.decision = m_out.step.decision;
     m_iteration.decision_reason = m_out.step.reason;
-    m_iteration.how = how_taken(m_report, host_facts().cpu);
+    m_iteration.how = how_taken(m_report, m_target);
     auto blobs = attachments();
     AKO_TRY(ledger::Appended appended,
             m_writer->append(m_iteration, std::move(blobs), m_report.samples.rows));
@@ -265,7 +270,7 @@ private:
   base::Expected<std::vector<ledger::ShapeFigure>> measure_incumbent_again() {
     Sides sides{m_sides.incumbent, m_sides.incumbent, std::nullopt, m_incumbent.label};
     auto setup = set_up(m_session.workdir(), m_session.contract(), m_session.shapes(), sides, {},
-                        Scope::contract_shapes);
+                        Scope::contract_shapes, m_target);
     setup.request.second_opinion = false;
     AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
     return figures(report.samples, m_session.shapes(), model::Side::incumbent);
@@ -309,6 +314,7 @@ private:
   const Session& m_session;
   const TryRequest& m_request;
   const TextWriter& m_write_texts;
+  Target m_target;
   Builder m_builder;
   Facts m_facts;
   Incumbent m_incumbent;
@@ -336,7 +342,8 @@ base::Expected<TryResult> try_candidate(const Session& session, const TryRequest
                        .found = "nothing",
                        .allowed = "one sentence: what was changed and why it should be faster",
                        .next = "ako try --hypothesis \"...\""});
-  return Try(session, request, write_texts).run();
+  AKO_TRY(Target target, session.target());
+  return Try(session, request, write_texts, std::move(target)).run();
 }
 
 base::Expected<std::string> fastest_baseline(const Session& session) {
@@ -378,9 +385,13 @@ base::Expected<Incumbent> incumbent_of(const Session& session) {
   return out;
 }
 
+base::Expected<BuildOutcome> build_incumbent_side(Builder& builder, const Incumbent& incumbent) {
+  if (incumbent.iteration == 0) return builder.baseline(incumbent.baseline);
+  return builder.from_sources(incumbent.sources, lanes::Role::incumbent);
+}
+
 base::Expected<Built> build_incumbent(Builder& builder, const Incumbent& incumbent) {
-  if (incumbent.iteration == 0) return must_build(builder.baseline(incumbent.baseline));
-  return must_build(builder.from_sources(incumbent.sources, lanes::Role::incumbent));
+  return must_build(build_incumbent_side(builder, incumbent));
 }
 
 } // namespace ako::loop

@@ -54,6 +54,7 @@ struct Incumbent {
 /// Name of the baseline that counts: the fastest measured, else the first of the contract.
 base::Expected<std::string> fastest_baseline(const Session& session);
 base::Expected<Incumbent> incumbent_of(const Session& session);
+base::Expected<BuildOutcome> build_incumbent_side(Builder& builder, const Incumbent& incumbent);
 base::Expected<Built> build_incumbent(Builder& builder, const Incumbent& incumbent);
 
 } // namespace ako::loop

@@ -29,7 +29,8 @@ struct BuildPlan {
   base::Hash snapshot;  ///< of the sources
   std::string task_dir; ///< its other folders are linked into the stage, so that headers are found
   std::vector<SourceText> files;        ///< written into the stage
-  std::vector<BuildStep> steps;         ///< in order; the first that fails ends the build
+  std::vector<BuildStep> steps;         ///< a step waits for those that make its inputs; a failure
+                                        ///< ends the build
   std::vector<std::string> depfiles;    ///< make rules that name every file that was read
   std::vector<std::string> system_dirs; ///< files below these belong to the tools, not to the task
   std::string library;                  ///< what is to be loaded, relative to the stage

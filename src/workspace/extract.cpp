@@ -1,6 +1,7 @@
 #include "workspace/extract.hpp"
 
 #include "workspace/extract_contract.hpp"
+#include "workspace/extract_cuda.hpp"
 #include "workspace/git.hpp"
 
 #include "base/hash.hpp"
@@ -9,6 +10,7 @@
 #include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 #include <set>
 
 namespace ako::workspace {
@@ -23,14 +25,14 @@ namespace {
 constexpr std::uint64_t k_largest_source = 16u << 20;
 
 base::Status check_cpp(const std::string& path) {
-  static constexpr std::array k_endings = {".cpp", ".cc",  ".cxx", ".c++", ".C",  ".hpp",
-                                           ".hh",  ".hxx", ".h",   ".ipp", ".inl"};
+  static constexpr std::array k_endings = {".cpp", ".cc", ".cxx", ".c++", ".C",  ".hpp", ".hh",
+                                           ".hxx", ".h",  ".ipp", ".inl", ".cu", ".cuh"};
   const std::string ending = fs::path(path).extension().string();
   if (std::find(k_endings.begin(), k_endings.end(), ending) != k_endings.end()) return {};
   return fail(ErrorKind::invalid, "this is no C++ file by its name",
               {.where = path,
                .found = ending.empty() ? "no ending" : ending,
-               .allowed = ".cpp .cc .cxx .hpp .h and the like",
+               .allowed = ".cpp .cc .cxx .hpp .h .cu .cuh and the like",
                .next = "make the task with `ako new NAME` and copy the kernel by hand"});
 }
 
@@ -65,7 +67,7 @@ Expected<base::Function> choose(const std::string& text, const ExtractRequest& r
   if (same.size() > 1)
     return refuse("the function is overloaded, or defined in several branches", same,
                   "rename the one that is meant, or qualify it with its namespace");
-  if (same[0].is_template)
+  if (same[0].is_template && !is_kernel(same[0]))
     return refuse("the function is a template", same,
                   "write a function that calls the instance that is meant, and name that one");
   if (same[0].is_member)
@@ -77,8 +79,9 @@ Expected<base::Function> choose(const std::string& text, const ExtractRequest& r
 /// Collects a file and what it includes, as far as it lies in the repository.
 class Collector {
 public:
-  Collector(fs::path repository, std::vector<std::string> include_dirs)
-      : m_repository(std::move(repository)), m_include_dirs(std::move(include_dirs)) {}
+  Collector(fs::path repository, std::vector<std::string> include_dirs, model::Lane lane)
+      : m_repository(std::move(repository)), m_include_dirs(std::move(include_dirs)), m_lane(lane) {
+  }
 
   base::Status add(const std::string& path) {
     if (!m_seen.insert(path).second) return {};
@@ -88,7 +91,9 @@ public:
     for (const auto& include : includes) {
       const std::string found = find(include, fs::path(path).parent_path());
       if (!found.empty()) AKO_TRY_STATUS(add(found));
-      else if (include.quoted)
+      else if (m_lane == model::Lane::cuda && !is_toolkit_header(include.name))
+        m_foreign[path].push_back(include);
+      else if (include.quoted && m_lane == model::Lane::cpu)
         m_unresolved.insert(fmt::format("{} ({}:{})", include.name, path, include.line));
     }
     return {};
@@ -96,6 +101,8 @@ public:
 
   std::vector<model::SourceText> files() { return std::move(m_files); }
   std::vector<std::string> unresolved() const { return {m_unresolved.begin(), m_unresolved.end()}; }
+  /// Cuda lane: includes of neither the repository nor the toolkit, by file.
+  const std::map<std::string, std::vector<base::Include>>& foreign() const { return m_foreign; }
   /// Include folders that something was found through.
   const std::set<std::string>& used_dirs() const { return m_used_dirs; }
 
@@ -121,7 +128,9 @@ private:
 
   fs::path m_repository;
   std::vector<std::string> m_include_dirs;
+  model::Lane m_lane;
   std::vector<model::SourceText> m_files;
+  std::map<std::string, std::vector<base::Include>> m_foreign;
   std::set<std::string> m_seen, m_unresolved, m_used_dirs;
 };
 
@@ -164,11 +173,60 @@ std::vector<std::string> folders_to_search(const fs::path& repository,
                                            const ExtractRequest& request) {
   std::vector<std::string> dirs = request.include_dirs;
   std::error_code why;
-  for (const char* usual : {"include", "src", "."})
-    if (fs::is_directory(repository / usual, why) &&
-        std::find(dirs.begin(), dirs.end(), usual) == dirs.end())
-      dirs.emplace_back(usual);
+  const auto add = [&](const fs::path& dir) {
+    const std::string name = dir.lexically_normal().generic_string();
+    if (fs::is_directory(repository / dir, why) &&
+        std::find(dirs.begin(), dirs.end(), name) == dirs.end())
+      dirs.push_back(name);
+  };
+  // Beside the file and above it: kernels often stand in a project of their own below the top.
+  for (fs::path at = fs::path(request.path).parent_path(); !at.empty(); at = at.parent_path()) {
+    add(at / "include");
+    if (is_cuda_file(request.path)) add(at);
+  }
+  for (const char* usual : {"include", "src", "."}) add(usual);
   return dirs;
+}
+
+/// Include folders as they lie below solution/ and input/.
+std::vector<std::string> below_both(const std::set<std::string>& used_dirs) {
+  std::vector<std::string> dirs;
+  for (const char* root : {"solution", "input"})
+    for (const auto& dir : used_dirs)
+      dirs.push_back((fs::path(root) / dir).lexically_normal().generic_string());
+  return dirs;
+}
+
+/// Takes foreign things out of the files and finds or drafts the launcher of a kernel; the entry's
+/// file comes back.
+std::string shape_for_cuda(const std::string& path, const std::string& text,
+                           const std::map<std::string, std::vector<base::Include>>& foreign,
+                           Extracted& extracted, std::vector<model::SourceText>& sources) {
+  for (auto& source : sources) {
+    const auto includes = foreign.find(source.path);
+    auto trimmed =
+        trim_foreign(source.path, source.content,
+                     includes == foreign.end() ? std::vector<base::Include>() : includes->second);
+    source.content = std::move(trimmed.text);
+    extracted.left_out.insert(extracted.left_out.end(), trimmed.left_out.begin(),
+                              trimmed.left_out.end());
+  }
+  if (!is_kernel(extracted.function)) return path;
+  const base::Function kernel = extracted.function;
+  const std::string name = kernel.name.substr(
+      kernel.name.rfind(':') == std::string::npos ? 0 : kernel.name.rfind(':') + 1);
+  const auto sites = launch_sites(text, name);
+  const auto functions = base::find_functions(text);
+  if (const auto* launcher = plain_launcher(functions, sites)) {
+    extracted.function = *launcher;
+    return path;
+  }
+  DraftedLauncher drafted = draft_launcher(path, text, kernel, sites);
+  extracted.function = drafted.function;
+  extracted.questions = std::move(drafted.questions);
+  const std::string file = drafted.file.path;
+  sources.push_back(std::move(drafted.file));
+  return file;
 }
 
 } // namespace
@@ -216,24 +274,29 @@ Expected<Extracted> extract_kernel(const ExtractRequest& request) {
       request.symbol.rfind(':') == std::string::npos ? 0 : request.symbol.rfind(':') + 1);
   extracted.kernel = identifier(request.kernel.empty() ? last : request.kernel);
 
-  Collector collector(repository, folders_to_search(repository, request));
+  extracted.lane = is_cuda_file(path) ? model::Lane::cuda : model::Lane::cpu;
+  Collector collector(repository, folders_to_search(repository, request), extracted.lane);
   AKO_TRY_STATUS(collector.add(path));
   extracted.unresolved = collector.unresolved();
-  const auto sources = collector.files();
+  const auto foreign = collector.foreign();
+  const auto used_dirs = collector.used_dirs();
+  auto sources = collector.files();
   record_origin(repository, extracted);
+  extracted.files.push_back(origin_text(request, extracted, sources));
+  std::string entry = path;
+  if (extracted.lane == model::Lane::cuda)
+    entry = shape_for_cuda(path, *text, foreign, extracted, sources);
 
-  std::vector<std::string> dirs;
-  for (const char* root : {"solution", "input"})
-    for (const auto& dir : collector.used_dirs())
-      dirs.push_back((fs::path(root) / dir).lexically_normal().generic_string());
+  std::vector<std::string> dirs = below_both(used_dirs);
   for (const char* root : {"solution/", "input/"})
     for (const auto& source : sources)
       extracted.files.push_back({root + source.path, source.content, false});
-  extracted.files.push_back(origin_text(request, extracted, sources));
   ContractDraft draft = draft_contract(
-      {extracted.kernel, path, extracted.origin, extracted.commit, dirs}, extracted.function);
+      {extracted.lane, extracted.kernel, entry, extracted.origin, extracted.commit, dirs},
+      extracted.function);
   extracted.files.push_back({"task.toml", std::move(draft.toml), false});
-  extracted.questions = std::move(draft.questions);
+  extracted.questions.insert(extracted.questions.end(), draft.questions.begin(),
+                             draft.questions.end());
   return extracted;
 }
 

@@ -1,4 +1,5 @@
-// `ako new --from REPO:path::symbol`: a C++ kernel taken out of a repository with what it includes.
+// `ako new --from REPO:path::symbol`: a C++ or CUDA kernel taken out of a repository with what it
+// includes.
 #pragma once
 
 #include "base/cpp_scan.hpp"
@@ -30,10 +31,14 @@ struct Extracted {
   std::string commit, origin;           ///< of the repository; empty when it is no git work tree
   std::vector<std::string> questions;   ///< contract keys that nobody but the user can answer
   std::vector<std::string> unresolved;  ///< includes not found in the repository, taken as system's
+  model::Lane lane = model::Lane::cpu;
+  std::vector<std::string> left_out; ///< CUDA: foreign includes and functions that need them
 };
 
 /// Kind invalid naming what was found and the candidates: no such file, symbol absent, overloaded,
-/// a template, only declared, not C++ by its name.
+/// a template, only declared, not C++ by its name. A CUDA kernel (__global__, a template too) comes
+/// with the host function that launches it, where that takes plain pointers and numbers; else with
+/// a launcher to be finished, which quotes how the kernel was launched.
 base::Expected<Extracted> extract_kernel(const ExtractRequest& request);
 
 } // namespace ako::workspace

@@ -38,7 +38,13 @@ std::string dtype_of(std::string type) {
                                                              {"unsigned short", "uint16"},
                                                              {"uint8_t", "uint8"},
                                                              {"unsigned char", "uint8"},
-                                                             {"bool", "bool"}};
+                                                             {"bool", "bool"},
+                                                             {"__half", "float16"},
+                                                             {"half", "float16"},
+                                                             {"__nv_bfloat16", "bfloat16"},
+                                                             {"nv_bfloat16", "bfloat16"},
+                                                             {"__nv_fp8_e4m3", "float8_e4m3fn"},
+                                                             {"__nv_fp8_e5m2", "float8_e5m2"}};
   if (type.starts_with("std::")) type = type.substr(5);
   const auto found = s_known.find(type);
   return found == s_known.end() ? "?" : found->second;
@@ -61,6 +67,11 @@ std::string quoted_list(const std::vector<std::string>& list) {
   return "[" + out + "]";
 }
 
+bool is_stream(const Parameter& parameter) {
+  return parameter.type == "cudaStream_t" || parameter.type == "CUstream" ||
+         parameter.type == "const cudaStream_t";
+}
+
 class Draft {
 public:
   Draft(const DraftOrigin& origin, const base::Function& function)
@@ -71,6 +82,10 @@ public:
       const auto& parameter = m_function.parameters[i];
       const std::string name =
           parameter.name.empty() ? fmt::format("arg{}", i + 1) : parameter.name;
+      if (m_origin.lane == model::Lane::cuda && is_stream(parameter)) {
+        m_args.push_back("stream");
+        continue;
+      }
       m_args.push_back(name);
       switch (parameter.kind) {
       case Parameter::Kind::pointer: add_tensor(name, parameter); break;
@@ -80,7 +95,8 @@ public:
       case Parameter::Kind::other: add_other(name, parameter); break;
       }
     }
-    if (m_function.returns != "void" && m_function.returns != "int")
+    const bool error = m_origin.lane == model::Lane::cuda && m_function.returns == "cudaError_t";
+    if (m_function.returns != "void" && m_function.returns != "int" && !error)
       ask("kernel.entry",
           fmt::format("the function returns {}; an entry returns void, or int with 0 for success: "
                       "add a small function that calls it, and name that one",
@@ -148,10 +164,14 @@ private:
                                    "`ako check` stops at each until it is answered.\nformat = 1\n",
                                    m_origin.path, m_origin.repository,
                                    m_origin.commit.empty() ? "" : " at " + m_origin.commit);
-    text += fmt::format("\n[kernel]\nname = {}\nlane = \"cpu\"\nentry = {{ file = {}, symbol = {} "
-                        "}}\nflags = [\"-O3\", \"-march=native\"]\nargs = {}\n",
-                        quoted(m_origin.kernel), quoted("solution/" + m_origin.path),
-                        quoted(m_function.qualified), quoted_list(m_args));
+    text += fmt::format("\n[kernel]\nname = {}\nlane = \"{}\"\nentry = {{ file = {}, symbol = {} "
+                        "}}\n{}args = {}\n",
+                        quoted(m_origin.kernel), model::to_string(m_origin.lane),
+                        quoted("solution/" + m_origin.path), quoted(m_function.qualified),
+                        m_origin.lane == model::Lane::cpu
+                            ? "flags = [\"-O3\", \"-march=native\"]\n"
+                            : "# architectures = [\"sm_90a\"]: needed where no device is at hand\n",
+                        quoted_list(m_args));
     if (!m_origin.include_dirs.empty())
       text += fmt::format("include_dirs = {}\n", quoted_list(m_origin.include_dirs));
     return text;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/cpp_scan.hpp"
+#include "model/contract.hpp"
 
 #include <string>
 #include <vector>
@@ -9,7 +10,8 @@
 namespace ako::workspace {
 
 struct DraftOrigin {
-  std::string kernel, path; ///< path: of the file, as it lies below solution/ and input/
+  model::Lane lane = model::Lane::cpu;
+  std::string kernel, path; ///< path: of the entry's file, as it lies below solution/ and input/
   std::string repository, commit;
   std::vector<std::string> include_dirs; ///< task-relative
 };

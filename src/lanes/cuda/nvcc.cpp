@@ -17,8 +17,8 @@ namespace fs = base::fs;
 namespace {
 
 constexpr const char* k_remedy =
-    "install the CUDA toolkit (or `pip install \"nvidia-cuda-nvcc==13.0.*\"`), or name its nvcc in "
-    "kernel.compiler, NVCC or CUDA_HOME";
+    "install the CUDA toolkit (or, in a Python environment, nvidia-cuda-nvcc, -runtime, -crt and "
+    "nvidia-nvvm of one version), or name its nvcc in kernel.compiler, NVCC or CUDA_HOME";
 
 /// nvcc below the site-packages folders of a virtual environment.
 std::vector<std::string> python_places(const Surroundings& around) {

@@ -176,6 +176,17 @@ void add_steps(model::BuildPlan& plan, const Steps& steps, const std::vector<std
   plan.steps.push_back(std::move(link));
 }
 
+base::Status check_entry(const Unit& unit) {
+  if (!is_image(unit.entry.file)) return {};
+  return fail(ErrorKind::invalid, "a device image is no entry: nothing says how it is launched",
+              {.where = "entry.file",
+               .found = unit.entry.file,
+               .allowed = "a .cu file with a host function that launches it",
+               .next = fmt::format("list it in kernel.sources and load ako_image_{} with "
+                                   "cudaLibraryLoadData in a .cu entry",
+                                   stem_of(unit.entry.file))});
+}
+
 std::string joined(const std::vector<Architecture>& list) {
   std::string text;
   for (const auto& each : list) text += (text.empty() ? "" : ", ") + each.text();
@@ -238,6 +249,7 @@ Expected<model::BuildPlan> Driver::plan(const BuildRequest& request, const Tool&
                                         const Surroundings& around) const {
   AKO_TRY(const Unit unit, unit_of(request));
   AKO_TRY_STATUS(check_sources(request, unit));
+  AKO_TRY_STATUS(check_entry(unit));
   AKO_TRY(auto flags, flags_of(unit));
   AKO_TRY(const auto architectures, architectures_of(request));
   for (const auto& dir : request.contract->kernel.include_dirs) flags.push_back("-I" + dir);

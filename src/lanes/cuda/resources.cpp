@@ -119,6 +119,7 @@ Json kernel_json(const KernelResources& kernel, const std::vector<ImageKernel>& 
 std::vector<KernelResources> parse_ptxas(std::string_view text) {
   std::vector<KernelResources> list;
   KernelResources* current = nullptr;
+  bool own = true;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view row = text.substr(at, end - at);
@@ -130,11 +131,15 @@ std::vector<KernelResources> parse_ptxas(std::string_view text) {
       kernel.name = demangled(kernel.mangled);
       list.push_back(std::move(kernel));
       current = &list.back();
+      own = true;
     } else if (row.find("Compiling ") != std::string_view::npos) {
       current = nullptr; // a device function of its own: not launched
     }
     if (current == nullptr) continue;
-    if (row.find("bytes stack frame") != std::string_view::npos) {
+    constexpr std::string_view k_properties = "Function properties for ";
+    if (const std::size_t of = row.find(k_properties); of != std::string_view::npos)
+      own = row.substr(of + k_properties.size()) == current->mangled; // or of a function it calls
+    if (own && row.find("bytes stack frame") != std::string_view::npos) {
       current->stack_bytes = std::max(before(row, " bytes stack frame"), 0);
       current->spill_store_bytes = std::max(before(row, " bytes spill stores"), 0);
       current->spill_load_bytes = std::max(before(row, " bytes spill loads"), 0);

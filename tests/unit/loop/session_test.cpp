@@ -102,7 +102,7 @@ TEST_F(SessionTest, FactsComeFromTheLastOfEach) {
   record_check(session.contract().hash, false, {});
   ledger::Baseline baseline;
   baseline.contract = session.contract().hash;
-  baseline.environment = environment_of(host_facts(), "").identity;
+  baseline.environment = environment_of(host_facts(), loop::Target{}, "").identity;
   record(baseline);
   const auto facts = session.facts();
   ASSERT_TRUE(facts);
