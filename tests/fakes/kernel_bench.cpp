@@ -85,13 +85,19 @@ extern "C" int ako_call(void* const* tensors, const int64_t* integers, const dou
 )";
 }
 
-Bench Bench::make(std::int64_t n, int sets, std::int64_t evict_bytes) {
+Bench Bench::make(std::int64_t n, int sets, std::int64_t evict_bytes,
+                  std::optional<model::DeviceId> device) {
   client::KeeperOptions options;
   options.evict_bytes = evict_bytes;
+  options.device = device;
   auto contract = axpb_contract();
   auto shape = axpb_shape(contract, n);
-  Bench bench{must(base::TemporaryDir::make("ako-test-")), std::move(contract), std::move(shape),
-              must(client::Keeper::start(options)), std::nullopt};
+  Bench bench{must(base::TemporaryDir::make("ako-test-")),
+              std::move(contract),
+              std::move(shape),
+              must(client::Keeper::start(options)),
+              device,
+              std::nullopt};
   auto plan = must(model::plan_arena(bench.contract, bench.shape, sets, 0, 7));
   bench.arena =
       must(bench.keeper.create_arena(bench.contract, bench.shape, std::move(plan), "test"));
@@ -117,6 +123,7 @@ client::WorkerOptions Bench::options(const std::string& source) const {
       build_library(folder.path(), fmt::format("k{}", number++), source).string();
   options.spec.library_hash = must(base::sha256_file(options.spec.library_path));
   options.limits.call_seconds = 10;
+  options.device = device;
   return options;
 }
 

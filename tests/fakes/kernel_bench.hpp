@@ -30,9 +30,11 @@ struct Bench {
   model::Contract contract;
   model::ResolvedShape shape;
   client::Keeper keeper;
+  std::optional<model::DeviceId> device;
   std::optional<client::Arena> arena;
 
-  static Bench make(std::int64_t n, int sets, std::int64_t evict_bytes = -1);
+  static Bench make(std::int64_t n, int sets, std::int64_t evict_bytes = -1,
+                    std::optional<model::DeviceId> device = std::nullopt);
   client::WorkerOptions options(const std::string& source) const;
   /// Started, loaded, mapped and bound.
   client::Answer<client::Worker> worker(const std::string& source) const;

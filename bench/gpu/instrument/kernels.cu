@@ -1,6 +1,7 @@
 // Kernels that the instrument is held against. nvcc -shared ... with one of
-//   [-DAKO_DELAY=cycles]            rows of H bfloat16, y = x / sqrt(mean(x^2) + eps) * w; a delay is
-//                                   spent by every block before it starts: a slow-down of known size
+//   [-DAKO_DELAY=cycles [-DAKO_DELAY_EVERY=n]]
+//                                   rows of H bfloat16, y = x / sqrt(mean(x^2) + eps) * w; every n-th
+//                                   block waits that long before it starts: a planted slow-down
 //   -DREFERENCE                     the same in float64, y is float64
 #include <cstdint>
 #include <cuda_bf16.h>
@@ -8,6 +9,9 @@
 
 #ifndef AKO_DELAY
 #define AKO_DELAY 0
+#endif
+#ifndef AKO_DELAY_EVERY
+#define AKO_DELAY_EVERY 1
 #endif
 
 namespace {
@@ -25,7 +29,7 @@ __device__ float block_sum(float value) {
 
 __global__ void rmsnorm(const __nv_bfloat16* x, const __nv_bfloat16* w, __nv_bfloat16* y, int h,
                         float eps) {
-  if (AKO_DELAY > 0) {
+  if (AKO_DELAY > 0 && blockIdx.x % AKO_DELAY_EVERY == 0) {
     const long long begin = clock64();
     while (clock64() - begin < AKO_DELAY) {
     }

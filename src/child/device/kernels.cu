@@ -24,6 +24,11 @@ __device__ u64 load_line(u64 at) {
   return value;
 }
 __device__ u64 high_part(u64 a, u64 b) { return __umul64hi(a, b); }
+__device__ u64 sum_of_warp(u64 sum) {
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+  return sum;
+}
+__device__ bool is_first_of_warp() { return threadIdx.x % 32 == 0; }
 #define AKO_DEVICE __device__
 #define AKO_FMA(a, b, c) __fmaf_rn(a, b, c)
 #endif
@@ -268,7 +273,8 @@ AKO_KERNEL(ako_sum, SumParams) {
     sum += mix(((const u64*)p.data)[i] ^ mix(i + 1));
   if (thread_index() == 0)
     for (u64 i = words * 8; i < p.bytes; ++i) sum += mix(((const u8*)p.data)[i] ^ mix(~i));
-  if (sum) atomicAdd((u64*)p.sum, sum);
+  sum = sum_of_warp(sum); // one addition a warp: as many as threads would take longer than reading
+  if (is_first_of_warp()) atomicAdd((u64*)p.sum, sum);
 }
 
 // ---- measuring ----

@@ -1,0 +1,197 @@
+// Keeper and workers with a device: real processes, the scripted driver behind them.
+#include "fakes/kernel_bench.hpp"
+#include "inputs/recipe.hpp"
+#include "unit/device/scripted.hpp"
+
+#include <cstring>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ako {
+namespace {
+
+using fakes::Bench;
+using fakes::ScriptedGpu;
+
+#define ASSERT_OK(answer) ASSERT_TRUE(answer) << (answer).error().text
+
+const model::DeviceId k_device{ScriptedGpu::k_uuid};
+
+/// y = 2 x + 1 as a kernel of the scripted device; `work` is its loop, `launch` how it is started.
+std::string
+source(const std::string& work = "for (int64_t i = 0; i < w.n; ++i) w.y[i] = 2 * w.x[i] + 1;",
+       const std::string& launch = "return go(stream, \"axpb\", body, &w, sizeof w);") {
+  return R"(#include <cstdint>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <string>
+struct Work { const float* x; float* y; int64_t n; };
+static void body(void* p) { Work& w = *static_cast<Work*>(p); )" +
+         work + R"( }
+static void* symbol(const char* name) {
+  static void* driver =
+      dlopen((std::string(getenv("AKO_GPU_PATH")) + "/libcuda.so.1").c_str(), RTLD_NOW);
+  return dlsym(driver, name);
+}
+extern "C" int ako_call(void* const* t, const int64_t* n, const double*, void* stream) {
+  using Go = int (*)(void*, const char*, void (*)(void*), const void*, unsigned long);
+  static const auto go = reinterpret_cast<Go>(symbol("fake_gpu_launch"));
+  Work w{static_cast<const float*>(t[0]), static_cast<float*>(t[1]), n[0]};
+  )" + launch +
+         "\n}\n";
+}
+
+/// Brings x and y of these sets into the host's view.
+void fetch(Bench& bench, int set) {
+  for (int tensor : {0, 1}) ASSERT_TRUE(bench.keeper.read(*bench.arena, tensor, set));
+}
+
+TEST(Device, FillsAreTheHostsAndCallsWriteThem) {
+  const ScriptedGpu gpu;
+  auto bench = Bench::make(1000, 3, 0, k_device);
+  ASSERT_TRUE(bench.arena->on_device());
+  fetch(bench, 1);
+  const auto got = bench.arena->bytes(0, 1);
+  std::vector<std::byte> wanted(got.size());
+  ASSERT_TRUE(inputs::fill(wanted, bench.shape.tensors[0], bench.contract.tensors[0].fill,
+                           inputs::Recipe::plain, {bench.fill_job().seed, 0, 1, 0}));
+  EXPECT_EQ(std::memcmp(wanted.data(), got.data(), got.size()), 0);
+
+  auto worker = bench.worker(source());
+  ASSERT_OK(worker);
+  const auto called = worker->call(1);
+  ASSERT_OK(called);
+  fetch(bench, 1);
+  EXPECT_EQ(bench.wrong_elements(1), 0);
+  const auto mine = bench.keeper.check(*bench.arena, {1});
+  ASSERT_TRUE(mine);
+  EXPECT_TRUE(mine->clean());
+  const auto all = bench.keeper.check(*bench.arena);
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->buffers.size(), 2u) << "the two sets that nobody called";
+  EXPECT_EQ(all->buffers[0].unwritten, 1000);
+}
+
+TEST(Device, SamplesSayHowTheyWereTimed) {
+  const ScriptedGpu gpu("duration axpb 1500 1600 1700");
+  auto bench = Bench::make(256, 6, 0, k_device);
+  auto worker = bench.worker(source());
+  ASSERT_OK(worker);
+  client::SampleJob job;
+  job.sets = {4, 0, 1, 2, 3};
+  job.warmup_sets = {5};
+  const auto report = worker->sample(job);
+  ASSERT_OK(report);
+  EXPECT_THAT(report->call_ns, testing::ElementsAre(1600, 1700, 1500, 1600, 1700));
+  EXPECT_EQ(report->cache_state, "cold-clean");
+  EXPECT_EQ(report->device["how"], "cupti");
+  EXPECT_EQ(report->device["gate"], "held");
+  EXPECT_EQ(report->device["operations"], 1);
+  EXPECT_EQ(report->stray_operations, 0);
+  for (int set = 0; set < 6; ++set) {
+    fetch(bench, set);
+    EXPECT_EQ(bench.wrong_elements(set), 0) << set;
+  }
+}
+
+TEST(Device, MarksSeeWhatHonestTwinsDoNot) {
+  const ScriptedGpu gpu;
+  const auto check_after = [](const std::string& work) {
+    auto bench = Bench::make(640, 2, 0, k_device);
+    auto worker = bench.worker(source(work));
+    EXPECT_TRUE(worker && worker->call(0));
+    auto report = bench.keeper.check(*bench.arena, {0});
+    EXPECT_TRUE(report);
+    return *report;
+  };
+  const std::string honest = "for (int64_t i = 0; i < w.n; ++i) w.y[i] = 2 * w.x[i] + 1;";
+  EXPECT_TRUE(check_after(honest).clean());
+
+  const auto past = check_after(honest + " reinterpret_cast<char*>(w.y + w.n)[3] ^= 1;");
+  ASSERT_EQ(past.buffers.size(), 1u);
+  EXPECT_EQ(past.buffers[0].red_after, 1);
+  EXPECT_EQ(past.buffers[0].red_distance, 3);
+  const auto before = check_after(honest + " reinterpret_cast<char*>(w.y)[-2] ^= 1;");
+  ASSERT_EQ(before.buffers.size(), 1u);
+  EXPECT_EQ(before.buffers[0].red_before, 1);
+  EXPECT_EQ(before.buffers[0].red_distance, -2);
+
+  const auto skipped = check_after("for (int64_t i = 0; i < w.n; ++i) if (i != 17) w.y[i] = 1;");
+  ASSERT_EQ(skipped.buffers.size(), 1u);
+  EXPECT_EQ(skipped.buffers[0].unwritten, 1);
+  EXPECT_EQ(skipped.buffers[0].first, 17);
+  EXPECT_EQ(skipped.buffers[0].last, 17);
+
+  const auto changed = check_after(honest + " const_cast<float*>(w.x)[5] += 1;");
+  ASSERT_EQ(changed.buffers.size(), 1u);
+  EXPECT_TRUE(changed.buffers[0].input_changed);
+}
+
+TEST(Device, WorkInAnotherStreamIsStray) {
+  const ScriptedGpu gpu;
+  auto bench = Bench::make(64, 3, 0, k_device);
+  auto worker = bench.worker(source("w.y[0] = 1;", R"(
+    static void* own = [] {
+      void* made = nullptr;
+      reinterpret_cast<int (*)(void**, unsigned)>(symbol("cuStreamCreate"))(&made, 1);
+      return made;
+    }();
+    const int code = go(own, "axpb", body, &w, sizeof w);
+    reinterpret_cast<int (*)(void*)>(symbol("cuStreamSynchronize"))(own);
+    return code;)"));
+  ASSERT_OK(worker);
+  client::SampleJob job;
+  job.sets = {0, 1};
+  job.warmup_sets = {2};
+  const auto report = worker->sample(job);
+  ASSERT_OK(report);
+  EXPECT_EQ(report->stray_operations, 2);
+  EXPECT_EQ(report->pass_ns, 0);
+}
+
+TEST(Device, AFaultEndsTheWorkerAndTheKeeperLivesOn) {
+  const ScriptedGpu gpu;
+  auto bench = Bench::make(64, 2, 0, k_device);
+  auto worker = bench.worker(source("", R"(
+    return reinterpret_cast<int (*)(void*)>(symbol("fake_gpu_fault"))(stream);)"));
+  ASSERT_OK(worker);
+  const auto called = worker->call(0);
+  ASSERT_FALSE(called);
+  EXPECT_EQ(called.error().kind, client::FailureKind::crashed);
+  EXPECT_THAT(called.error().text, testing::HasSubstr("ILLEGAL_ADDRESS"));
+  EXPECT_FALSE(client::worker_lives_on(called.error().kind));
+  EXPECT_TRUE(bench.keeper.machine_state({}));
+  auto next = bench.worker(source());
+  ASSERT_OK(next);
+  EXPECT_TRUE(next->call(0));
+}
+
+TEST(Device, AWorkerThatCannotMapTheSameAddressSaysSo) {
+  const ScriptedGpu gpu("elsewhere worker");
+  auto bench = Bench::make(64, 1, 0, k_device);
+  const auto worker = bench.worker(source());
+  ASSERT_FALSE(worker);
+  EXPECT_EQ(worker.error().kind, client::FailureKind::environment);
+  EXPECT_THAT(worker.error().text, testing::HasSubstr("same address"));
+}
+
+TEST(Device, TheMachineStateTellsClocksAndReasons) {
+  const ScriptedGpu gpu("nvml sm_mhz 1410\nnvml reasons 64");
+  auto bench = Bench::make(64, 1, 0, k_device);
+  const auto state = bench.keeper.machine_state({});
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->device["sm_mhz"], 1410);
+  EXPECT_EQ(state->device["hardware_limit"], true);
+}
+
+TEST(Device, AKeeperWithoutKernelsNamesTheCause) {
+  const ScriptedGpu gpu("fail keeper nvrtcCompileProgram 1 6");
+  client::KeeperOptions options;
+  options.device = k_device;
+  const auto keeper = client::Keeper::start(options);
+  ASSERT_FALSE(keeper);
+  EXPECT_THAT(keeper.error().text(), testing::HasSubstr("the scripted log's words"));
+}
+
+} // namespace
+} // namespace ako
