@@ -4,7 +4,7 @@ target_compile_options(ako_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wc
                                            -Werror=return-type -fno-omit-frame-pointer)
 # GCC 12 sees strings that fmt and std::string move as out of bounds; later versions do not.
 target_compile_options(ako_flags INTERFACE
-  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-array-bounds -Wno-stringop-overflow -Wno-restrict>)
+  "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-restrict>")
 target_include_directories(ako_flags INTERFACE ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(ako_flags INTERFACE ako_dep_fmt)
 find_program(MOLD mold)
