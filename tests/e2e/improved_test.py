@@ -4,6 +4,8 @@ from tool import Case, main
 
 
 class Improved(Case):
+    insists = True
+
     def undisturbed(self, task, rounds, hypothesis, outcome):
         """Tries one candidate until the machine lets it be measured; what was disturbed is recorded as such."""
         for attempt in range(60):

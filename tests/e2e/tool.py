@@ -62,6 +62,8 @@ class Case(unittest.TestCase):
     """A test with a folder of its own, a neutral environment and checks that every command must pass."""
 
     maxDiff = None
+    insists = False  # on being measured
+    too_busy = None
 
     @classmethod
     def setUpClass(cls):
@@ -151,8 +153,12 @@ class Case(unittest.TestCase):
             self.assertTrue(key.endswith(UNITS), f"{key} = {value} says no unit")
 
     def quietly(self, *words, **more):
-        """A command that must succeed; while the machine is too busy to measure on, it is given more chances."""
-        end = time.monotonic() + 100
+        """A command that must succeed; while the machine is too busy to measure on, it is given more chances. Then the
+        test is skipped and says so, but for the one that insists on a measurement."""
+        cls = type(self)
+        if cls.too_busy:
+            self.skipTest(cls.too_busy)
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             reply = self.ako(*words, exit=(0, 3, 14), **more)
             if reply.code == 0:
@@ -160,7 +166,10 @@ class Case(unittest.TestCase):
             self.assertEqual(reply.json["fault"], "machine", reply)
             if reply.code == 3:
                 self.assertIn("quiet", reply.error["allowed"], reply)
-        self.fail(f"the machine is too busy to measure on: {reply}")
+        cls.too_busy = f"the machine is too busy to measure on: {reply}"
+        if cls.insists:
+            self.fail(cls.too_busy)
+        self.skipTest(cls.too_busy)
 
     def refused(self, *words, exit, says=(), kind=None, **more):
         """The command ends with one whole message: what, where, and what is allowed or to be done."""
