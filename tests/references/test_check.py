@@ -107,6 +107,12 @@ class Planted(unittest.TestCase):
         self.refuses(self.guide("broken", snippets=SNIPPETS.replace("2 * x;", "2 * y;")), "does not compile")
         self.refuses(self.guide("broken", snippets=SNIPPETS.replace("x = 1", "x = = 1")), "does not compile")
 
+    def test_a_python_snippet_is_run_where_it_says_so(self):
+        wrong = "```python compile\nassert 1 + 1 == 3\n```\n"
+        self.write("honest", self.guide("honest", snippets=wrong))
+        self.assertEqual(self.run_check()[0], 0)
+        self.refuses(self.guide("broken", snippets=wrong.replace("compile", "compile run")), "AssertionError")
+
     def test_a_snippet_in_a_language_nobody_compiles(self):
         self.refuses(self.guide("broken", snippets="```text compile\nx\n```\n"), "cannot be compiled")
 

@@ -12,6 +12,7 @@ compiled when its fence says so:
     ```cuda compile arch=sm_80,sm_90a      nvcc -std=c++20 -c, once for each architecture
     ```cpp compile                         g++ -std=c++20 -fsyntax-only
     ```python compile                      python -m py_compile
+    ```python compile run                  python, so that its assertions count
 
 Exit 0 when all holds, 1 when something does not, 77 when `--snippets cuda` found no nvcc and so did nothing.
 """
@@ -145,6 +146,7 @@ def guide_problems(path, values, body, known, root):
 class Snippet:
     def __init__(self, path, line, language, words, text):
         self.path, self.line, self.language, self.text = path, line, language, text
+        self.run = "run" in words
         self.arch = [a for w in words if w.startswith("arch=") for a in w[5:].split(",")]
 
     def __str__(self):
@@ -188,8 +190,8 @@ def compile_snippet(snippet, nvcc, folder):
     elif snippet.language == "cpp":
         command = [os.environ.get("CXX", "g++"), "-std=c++20", "-Wall", "-Werror", "-fsyntax-only", str(file)]
     else:
-        command = [sys.executable, "-m", "py_compile", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        command = [sys.executable, *([] if snippet.run else ["-m", "py_compile"]), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
     return None if done.returncode == 0 else (done.stderr + done.stdout)[-2000:]
 
 
