@@ -1,9 +1,7 @@
 #include "loop/profile.hpp"
 #include "cli/command.hpp"
 #include "cli/texts.hpp"
-#include "executors/lease.hpp"
 #include "executors/runner.hpp"
-#include "loop/recipes.hpp"
 #include "profiles/diagnose.hpp"
 
 #include <fmt/format.h>
