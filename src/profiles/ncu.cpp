@@ -37,9 +37,9 @@ bool MetricNames::set_unit(std::uint32_t id, std::string_view unit) {
 
 std::optional<double> NcuKernel::get(std::string_view metric) const {
   if (!names) return std::nullopt;
-  auto id = names->find(metric);
-  if (!id || *id >= values.size() || std::isnan(values[*id])) return std::nullopt;
-  return values[*id];
+  auto place = names->find(metric);
+  if (!place || *place >= values.size() || std::isnan(values[*place])) return std::nullopt;
+  return values[*place];
 }
 
 namespace {

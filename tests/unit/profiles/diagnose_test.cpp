@@ -94,7 +94,9 @@ TEST(Diagnose, FindingsDoNotContradict) {
         EXPECT_LT(finding.gain_bound, 1);
       }
       // A reached roof and waiting warps cannot both be the limit.
-      if (kernel.done) EXPECT_FALSE(ids.contains("memory_latency")) << one.name;
+      if (kernel.done) {
+        EXPECT_FALSE(ids.contains("memory_latency")) << one.name;
+      }
       EXPECT_FALSE(ids.contains("tail_wave") && ids.contains("block_imbalance")) << one.name;
       EXPECT_FALSE(ids.contains("small_grid") && ids.contains("dram_bandwidth_bound")) << one.name;
     }
