@@ -106,6 +106,12 @@ std::string short_name(std::string_view name) {
   int angle = 0, round = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
+    // Some tools spell the anonymous namespace so.
+    constexpr std::string_view k_unnamed = "<unnamed>::";
+    if (!angle && name.substr(i).starts_with(k_unnamed)) {
+      i += k_unnamed.size() - 1;
+      continue;
+    }
     if (c == '<') ++angle;
     if (c == '(') {
       // "(anonymous namespace)::" is part of the name, the first other parenthesis ends it.

@@ -19,6 +19,7 @@ const std::string k_trace = AKO_SOURCE_DIR "/tests/golden/profiles/trace.json.gz
 TEST(Names, TheFunctionBehindASignature) {
   EXPECT_EQ(short_name("void ns::k<float, (int)4>(float*, int)"), "ns::k");
   EXPECT_EQ(short_name("void (anonymous namespace)::softmax<float>(float*)"), "softmax");
+  EXPECT_EQ(short_name("<unnamed>::stream_copy(const float4 *)"), "stream_copy");
   EXPECT_EQ(short_name("triton_poi_fused_add_0"), "triton_poi_fused_add_0");
   EXPECT_EQ(short_name(""), "");
 }
