@@ -94,13 +94,16 @@ Json json_of(const ResourceUse& use) {
 
 std::string text_of(const SanitizerReport& report) {
   std::string out;
-  for (const SanitizerFinding& each : report.findings)
-    out += fmt::format(
-        "{}{}: {}\n  in {}{}{}\n",
-        each.file.empty() ? "" : fmt::format("{}:{}: ", each.file, each.line), to_string(each.kind),
-        each.text, each.function,
-        each.thread.empty() ? "" : fmt::format(", thread {} of block {}", each.thread, each.block),
-        each.times > 1 ? fmt::format(", {} times", each.times) : "");
+  for (const SanitizerFinding& each : report.findings) {
+    out += fmt::format("{}{}: {}\n",
+                       each.file.empty() ? "" : fmt::format("{}:{}: ", each.file, each.line),
+                       to_string(each.kind), each.text);
+    if (!each.function.empty()) out += "  in " + each.function;
+    if (!each.function.empty() && !each.thread.empty())
+      out += fmt::format(", thread {} of block {}", each.thread, each.block);
+    if (each.times > 1) out += fmt::format(", {} times", each.times);
+    if (!each.function.empty() || each.times > 1) out += "\n";
+  }
   return out + (report.errors < 0 ? std::string("the run was cut off: no summary\n")
                                   : fmt::format("{} errors\n", report.errors));
 }
