@@ -1,0 +1,30 @@
+#!/bin/bash
+# The whole loop on example tasks of the cuda lane, on this machine's device: check, baseline, every recorded step, log,
+# verify, report.   bench/gpu/run_examples.sh OUT SECONDS TASK...   with ako on PATH; no step is begun after SECONDS.
+# Leaves OUT/doctor.txt, OUT/TASK.txt and OUT/TASK/ (ledger, texts, one JSON reply a step).
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+out=$(mkdir -p "$1" && cd "$1" && pwd) end=$((SECONDS + $2))
+shift 2
+ako doctor >"$out/doctor.txt" 2>&1
+for task in "$@"; do
+  work=$(mktemp -d)/$task
+  cp -r "$root/examples/cuda/$task" "$work" && rm -rf "$work/record"
+  mkdir -p "$out/$task"
+  (
+    cd "$work" || exit
+    git init -q . && git add -A && git -c user.name=ako -c user.email=ako@localhost commit -qm start
+    ako check --all
+    ako baseline
+    while IFS='|' read -r folder hypothesis; do
+      [ $SECONDS -gt $end ] && break
+      cp "iterations/$folder"/* solution/
+      ako try --json --hypothesis "$hypothesis" >"$out/$task/try-$folder.json" </dev/null
+      echo "$folder: exit $?"
+    done <steps.txt
+    ako log
+    ako verify
+    ako report
+    cp -r ITERATIONS.md report.md report.html .git/ako "$out/$task/"
+  ) >"$out/$task.txt" 2>&1
+done
