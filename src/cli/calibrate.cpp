@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 #include "loop/calibration.hpp"
+#include "loop/device_calibration.hpp"
 #include "loop/target.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +8,32 @@
 namespace ako::cli {
 namespace {
 
+base::Expected<Reply> on_device(const std::string& wish) {
+  AKO_TRY(const loop::Target target, loop::find_target(model::Lane::cuda, wish));
+  AKO_TRY(executors::Lease lease, loop::take_lease(target));
+  Reply reply;
+  AKO_TRY(reply.data, loop::calibrate_device(*target.device));
+  const auto number = [&](const char* key) { return base::get_or<double>(reply.data, key, 0); };
+  reply.text =
+      fmt::format("{}, {}\n"
+                  "memory, copying    {:8.1f} GB/s (datasheet {:.1f})\n"
+                  "memory, reading    {:8.1f} GB/s\n"
+                  "L2, reading        {:8.1f} GB/s\n"
+                  "float32            {:8.1f} TFLOP/s\n"
+                  "empty kernel       {:8.0f} ns by timestamps, {:.0f} by graph, {:.0f} by events, "
+                  "{:.0f} by the "
+                  "host\n"
+                  "timing             slope {:.5f}, constant {:.0f} ns\n",
+                  target.device->name, target.device->uuid, number("copy_bytes_per_s") / 1e9,
+                  number("datasheet_bytes_per_s") / 1e9, number("read_bytes_per_s") / 1e9,
+                  number("l2_bytes_per_s") / 1e9, number("flops_per_s") / 1e12,
+                  number("empty_kernel_ns"), number("graph_ns"), number("event_ns"),
+                  number("call_ns"), number("spin_slope"), number("spin_constant_ns"));
+  return reply;
+}
+
 base::Expected<Reply> run(const Context&, const Arguments& arguments) {
+  if (const auto wish = arguments.maybe("device")) return on_device(*wish);
   AKO_TRY(double seconds, arguments.number("seconds", 4));
   if (seconds < 0.2 || seconds > 120)
     return base::fail(base::ErrorKind::usage, "too short or too long to calibrate",
@@ -39,10 +65,11 @@ extern const Command k_calibrate{
     "calibrate",
     "measure this machine's own ceilings",
     "Memory and cache bandwidth, arithmetic, the clock. Kept for this machine; a candidate that\n"
-    "claims to beat them is not believed.",
+    "claims to beat them is not believed. With --device: a device's ceilings and the constants of\n"
+    "its clocks.",
     {},
-    {{"seconds", "S", "how long it may take (default 4)"}},
-    {"ako calibrate", "ako calibrate --seconds 10 --json"},
+    {{"seconds", "S", "how long it may take (default 4)"}, {"device", "ID", k_device_help}},
+    {"ako calibrate", "ako calibrate --seconds 10 --json", "ako calibrate --device 0"},
     run};
 
 } // namespace ako::cli

@@ -1,4 +1,5 @@
 #include "loop/setup.hpp"
+#include "loop/device_calibration.hpp"
 
 #include "evaluation/blocks.hpp"
 
@@ -51,6 +52,10 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
   request.against = sides.against;
   request.second_opinion = contract.accept.second_opinion;
   if (!target.device) request.ceilings = calibrated_ceilings();
+  // Faster than the datasheet's memory is impossible; a device that was never calibrated has no
+  // floor.
+  else if (const auto known = device_calibration(target.device->uuid))
+    request.ceilings.memory_bytes_per_s = base::get_or<double>(*known, "datasheet_bytes_per_s", 0);
   request.stop = [] { return interrupted(); };
   request.progress = [](const std::string& phase, double fraction) {
     base::progress(fraction, phase);
@@ -62,6 +67,7 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
   options.incumbent = sides.incumbent.spec;
   if (sides.reference) options.reference = sides.reference->spec;
   options.device = target.id();
+  options.cache_dir = workspace::Workdir::cache_root() / "device";
   options.cores = measuring_cores(contract.limits.threads);
   out.make_stage = evaluation::child_stage_factory(std::move(options));
   return out;

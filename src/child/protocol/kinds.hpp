@@ -10,7 +10,8 @@
 // numbers end at 2^53). Sets, tensors: indices. Absent = default.
 //
 // Errors (flags 3): {"kind": "returned_error" | "threw" | "load_failed" | "stale" | "invalid" |
-//   "environment", "message": text, "data": {...}}. `invalid`: the request makes no sense (a bug).
+//   "environment" | "device_fault" (the context is lost; the worker ends after this answer),
+//   "message": text, "data": {...}}. `invalid`: the request makes no sense (a bug).
 //
 // Both roles
 //   hello      {protocol: 1}                    -> {protocol, role: "keeper"|"worker", pid,
@@ -19,7 +20,15 @@
 // Keeper
 //   configure  {task_dir, cores: [int], evict_bytes: int (0 = twice the cache, -1 = none)}
 //              -> {evict_bytes, cache_bytes} +fd (the eviction buffer, when evict_bytes > 0)
-//   create     {arena, plan: ArenaPlan, tensors: [Tensor], tag} -> {} +fd (the arena's memory)
+//              With device: {uuid} and cache_dir (compiled kernels are kept there) the buffers lie
+//              on that device -> {evict_bytes, cache_bytes (its L2), image_bytes, device: {uuid,
+//              name, architecture, sm_count, memory_bytes, free_bytes, l2_bytes, cuda, watched}} +2
+//              fds (eviction buffer as the driver exports it; image of ako's kernels)
+//   create     {arena, plan: ArenaPlan, tensors: [Tensor], tag} -> {} +fd (the arena's memory); on
+//              a device +2 fds (the memory as the driver exports it; the host's view, a sparse file
+//              of the arena's size)
+//   read       {arena, tensor, set} -> {}    device to the host's view; nothing on the host
+//   write      {arena, tensor, set} -> {}    the other way
 //   destroy    {arena} -> {}
 //   fill       {arena, seed, epoch, recipe, sets, tensors: "all"|"fresh", fills: [Fill]} -> {}
 //   refresh    as fill -> {}
@@ -30,13 +39,18 @@
 //   sums       {arena} -> {sums: ["0x..."]}               one per place of the plan
 //   copy       {from, to, steps: [[from_tensor, from_set, to_tensor, to_set]]} -> {}
 //   machine    {cores} -> {adds_per_ns, cores, busy_ns: [int], steal_ns: [int], at_ns,
-//                          busy_resolution_ns, temperature_c: number|null, device: {}}
+//                          busy_resolution_ns, temperature_c: number|null, device: {} or {sm_mhz,
+//                          memory_mhz,
+//              power_w, temperature_c, reasons, reason_words, hardware_limit, processes}}
 // Worker, in this order: configure, [share], load, then any
 //   configure  {scratch: path, cores: [int], sandbox: "full"|"none", disk_bytes, read_paths:
 //   [path]}
 //              -> {landlock, seccomp, user_namespace, pid_namespace, network_namespace,
-//                  ipc_namespace, mount_namespace: bool, label}
-//   share      {bytes} +fd (the eviction buffer, read only) -> {}
+//                  ipc_namespace, mount_namespace: bool, label, [device: {uuid, timestamps:
+//                  "cupti"|"events", fallback}]}; with device: {uuid} the driver is opened before
+//                  the sandbox closes
+//   share      {bytes} +fd (the eviction buffer, read only) -> {}; on a device {bytes,
+//              image_bytes} +2 fds
 //   load       {library, hash: sha256|"", prepare: bool, plan: bool}
 //              -> {hash, has_prepare, has_plan, libraries, threads_before, threads_after, load_ns,
 //                  interposed: [text], changed: [text], measure: {...}}
@@ -50,7 +64,10 @@
 //               warm_tensors, timing: "each"|"pass"} -> {call_ns: [number], pass_ns, calls,
 //               first_ns, last_ns, warmup_calls, warmup_spent_ns, evict_spent_ns,
 //               timer_overhead_ns, threads_before, threads_after, children, cpu_ns, cycles,
-//               instructions, cache_misses (-1 = not known), changed: [text], cache_state}
+//               instructions, cache_misses (-1 = not known), changed: [text], cache_state, [device: {how: "cupti"|"events"|"graph"|"host",
+//               gate, gate_opened_early, label, stray, operations, busy_ns: [number]}]}
+//              On a device "clock" says which decides ("device" | "graph" | "call" | "events") and
+//              every call is timed alone.
 //   residency  {set} -> {cached_line_ns, evicted_line_ns, memory_line_ns, resident_share, evict_ns}
 //
 // Tensor = {name, role, dtype, shape, strides, elements, span_elements, bytes, align, fill_limit,
@@ -58,7 +75,7 @@
 // Fill   = {tensor, kind, low, high, mean, stddev, file, symbol, library} for every in and inout
 //
 // Beside the socket a worker holds a pipe for crash records (struct CrashRecord, crash.hpp).
-// A device worker adds kinds from 64 on; these stay as they are.
+// Kinds from 64 on are for devices.
 #pragma once
 
 #include <cstdint>

@@ -115,7 +115,8 @@ FAKE(int, cuCtxGetLimit)(std::size_t* value, int) {
 FAKE(int, cuCtxSetLimit)(int, std::size_t) { return 0; }
 FAKE(int, cuCtxResetPersistingL2Cache)() { return 0; }
 FAKE(int, cuMemGetInfo_v2)(std::size_t* free, std::size_t* total) {
-  *free = *total = std::size_t{1} << 30;
+  *total = std::size_t{1} << 30;
+  *free = std::size_t{64} << 20;
   return 0;
 }
 FAKE(int, cuMemAlloc_v2)(Pointer* at, std::size_t bytes) {

@@ -1,4 +1,5 @@
 // Everything behind the function tables, on the scripted driver.
+#include "device/calibrate.hpp"
 #include "device/fill.hpp"
 #include "device/inventory.hpp"
 #include "device/sampler.hpp"
@@ -266,6 +267,20 @@ TEST(Rim, ADeviceInProhibitedModeIsRefusedWithTheModeNamed) {
     const auto gpu = Gpu::open(ScriptedGpu::k_uuid);
     ASSERT_FALSE(gpu);
     EXPECT_THAT(gpu.error().text(), testing::HasSubstr("Prohibited"));
+  });
+}
+
+TEST(Rim, CalibrationFindsTheSlopeAndTheNoiseThatAreThere) {
+  in_child("", [] {
+    const auto found = calibrate(ScriptedGpu::k_uuid, "");
+    ASSERT_OK(found);
+    EXPECT_NEAR((*found)["spin_slope"].get<double>(), 1, 0.003);
+    EXPECT_LT(std::abs((*found)["spin_constant_ns"].get<double>()), 200);
+    const auto& noise = (*found)["noise"];
+    EXPECT_NEAR(noise["sd_ns"].get<double>(), noise["asked_sd_ns"].get<double>(), 80);
+    EXPECT_GT((*found)["copy_bytes_per_s"].get<double>(), 0);
+    EXPECT_EQ((*found)["residency"]["resident_share"], 0);
+    EXPECT_EQ((*found)["how"], "cupti");
   });
 }
 
