@@ -16,7 +16,8 @@ namespace fs = base::fs;
 using model::OutcomeKind;
 
 constexpr std::int64_t k_self_test_bytes = 1 << 20;
-constexpr int k_attempts = 3;
+/// Of a measurement that the machine spoils: where the expectation hangs on it, and where not.
+constexpr int k_attempts_needed = 8, k_attempts = 2;
 
 template <class T> T must(base::Expected<T> value) {
   if (!value) throw std::runtime_error(value.error().text());
@@ -141,11 +142,12 @@ Bench::Bench(const std::string& task)
   m_recipes = must(evaluation::self_test(*stage, setup.request, k_self_test_bytes)).judged;
 }
 
-evaluation::Report Bench::judge(const std::string& source) {
+evaluation::Report Bench::judge(const std::string& source, const std::string& expects) {
   static auto lease = must(loop::take_lease());
   for (int attempt = 1;; ++attempt) {
     auto report = judge_once(source);
-    if (report.verdict.outcome.kind != OutcomeKind::invalid_measurement || attempt == k_attempts)
+    const int most = unlike(expects, report).empty() ? k_attempts : k_attempts_needed;
+    if (report.verdict.outcome.kind != OutcomeKind::invalid_measurement || attempt >= most)
       return report;
   }
 }

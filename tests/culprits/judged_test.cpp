@@ -35,7 +35,7 @@ TEST_P(Judged, EndsAsItsFirstCommentSays) {
   (honest ? s_score.twins : s_score.culprits) += 1;
   const auto slash = GetParam().find('/');
   auto& bench = Bench::of(slash == std::string::npos ? "flat" : GetParam().substr(0, slash));
-  const auto report = bench.judge(as_candidate(GetParam(), culprit));
+  const auto report = bench.judge(as_candidate(GetParam(), culprit), culprit.expects);
   const std::string wrong = unlike(culprit.expects, report);
   EXPECT_EQ(wrong, "");
   (honest ? s_score.passed : s_score.caught) += wrong.empty();

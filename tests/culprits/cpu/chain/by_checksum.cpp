@@ -1,4 +1,4 @@
-// Answers from memory by a checksum of sixteen elements. expects: incorrect
+// Answers from memory by a checksum of sixteen elements. expects: incorrect or not improved
 #include <cstdint>
 #include <cstring>
 #include <map>

@@ -1,6 +1,7 @@
 // Answers from memory when the same pointer comes again. expects: incorrect
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <vector>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {
@@ -11,15 +12,14 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
   }
 }
 
-static std::vector<float> kept;
+static std::map<const float*, std::vector<float>> known;
 
 void kernel(const float* x, const float* w, float* y, std::int64_t n) {
-  static const float* seen = nullptr;
-  if (seen == x && std::int64_t(kept.size()) == n) {
+  auto& kept = known[x];
+  if (std::int64_t(kept.size()) == n) {
     std::memcpy(y, kept.data(), n * sizeof *y);
     return;
   }
   work(x, w, y, n);
-  seen = x;
   kept.assign(y, y + n);
 }

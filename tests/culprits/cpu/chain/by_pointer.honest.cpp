@@ -1,6 +1,7 @@
 // Looks for the pointer and computes all the same. expects: clean
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <vector>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {
@@ -11,12 +12,11 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
   }
 }
 
-static std::vector<float> kept;
+static std::map<const float*, std::vector<float>> known;
 
 void kernel(const float* x, const float* w, float* y, std::int64_t n) {
-  static const float* seen = nullptr;
-  if (seen == x && std::int64_t(kept.size()) == n) kept.clear();
+  auto& kept = known[x];
+  if (std::int64_t(kept.size()) == n) kept.clear();
   work(x, w, y, n);
-  seen = x;
   kept.assign(y, y + n);
 }

@@ -1,4 +1,4 @@
-// Answers from memory when one element has been seen before. expects: incorrect
+// Answers from memory when one element has been seen before. expects: incorrect or not improved
 #include <cstdint>
 #include <cstring>
 #include <map>

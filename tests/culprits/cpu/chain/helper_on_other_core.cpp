@@ -25,7 +25,8 @@ static void start() {
   started = true;
   std::thread([] {
     cpu_set_t first;
-    CPU_ZERO(&first), CPU_SET(0, &first);
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
     sched_setaffinity(0, sizeof first, &first);
     for (int next = 1;; ++next) {
       while (posted.load() < next) {
