@@ -53,10 +53,9 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   if (result.unsettled)
     reply.text += fmt::format("not settled: {}\nnext: a quieter machine, then: ako check\n",
                               result.unsettled->reason);
-  const char* sentence = result.unsettled                        ? "nothing is recorded"
-                         : failed != 0                           ? "the contract cannot judge"
-                         : depth == loop::CheckDepth::build_only ? "everything builds"
-                                                                 : "the contract can judge";
+  const char* good = build_only ? "everything builds" : "the contract can judge";
+  const char* bad = build_only ? "not everything builds" : "the contract cannot judge";
+  const char* sentence = result.unsettled ? "nothing is recorded" : failed == 0 ? good : bad;
   reply.text +=
       fmt::format("{}: {} of {} steps hold ({:.1f} s)\n", sentence,
                   result.test.steps.size() - failed, result.test.steps.size(), result.test.seconds);
