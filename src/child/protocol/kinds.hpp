@@ -64,8 +64,9 @@
 //               warm_tensors, timing: "each"|"pass"} -> {call_ns: [number], pass_ns, calls,
 //               first_ns, last_ns, warmup_calls, warmup_spent_ns, evict_spent_ns,
 //               timer_overhead_ns, threads_before, threads_after, children, cpu_ns, cycles,
-//               instructions, cache_misses (-1 = not known), changed: [text], cache_state, [device: {how: "cupti"|"events"|"graph"|"host",
-//               gate, gate_opened_early, label, stray, operations, busy_ns: [number]}]}
+//               instructions, cache_misses (-1 = not known), changed: [text], cache_state, [device:
+//               {how: "cupti"|"events"|"graph"|"host", gate, gate_opened_early, label, stray,
+//               operations, busy_ns: [number]}]}
 //              On a device "clock" says which decides ("device" | "graph" | "call" | "events") and
 //              every call is timed alone.
 //   residency  {set} -> {cached_line_ns, evicted_line_ns, memory_line_ns, resident_share, evict_ns}
