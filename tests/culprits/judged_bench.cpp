@@ -135,7 +135,7 @@ Bench::Bench(const std::string& task)
   m_sides.candidate = m_sides.incumbent;
   m_sides.against = "plain";
   auto setup = loop::set_up(m_workdir, m_contract, m_shapes, m_sides, {inputs::Recipe::plain},
-                            loop::Scope::contract_shapes);
+                            loop::Scope::contract_shapes, loop::Target{});
   auto stage = must(setup.make_stage());
   // A contract that cannot judge is refused by `ako check`; the recipes that it needs are judged
   // on.
@@ -143,7 +143,7 @@ Bench::Bench(const std::string& task)
 }
 
 evaluation::Report Bench::judge(const std::string& source, const std::string& expects) {
-  static auto lease = must(loop::take_lease());
+  static auto lease = must(loop::take_lease(loop::Target{}));
   for (int attempt = 1;; ++attempt) {
     auto report = judge_once(source);
     const int most = unlike(expects, report).empty() ? k_attempts : k_attempts_needed;
@@ -155,8 +155,8 @@ evaluation::Report Bench::judge(const std::string& source, const std::string& ex
 evaluation::Report Bench::judge_once(const std::string& source) {
   std::ofstream(m_folder.path() / m_contract.kernel.entry.file) << source;
   m_sides.candidate = must(loop::must_build(m_builder->candidate()));
-  auto setup =
-      loop::set_up(m_workdir, m_contract, m_shapes, m_sides, m_recipes, loop::Scope::whole);
+  auto setup = loop::set_up(m_workdir, m_contract, m_shapes, m_sides, m_recipes, loop::Scope::whole,
+                            loop::Target{});
   setup.request.progress = nullptr;
   return must(evaluation::evaluate(setup.request, setup.make_stage));
 }
