@@ -1,4 +1,4 @@
-// Right on the first forty timed calls, then the last answer again. expects: incorrect
+// Right on the first calls at the timed size, then the last answer again. expects: incorrect
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -15,7 +15,7 @@ static long calls = 0;
 
 void kernel(const float* x, const float* w, float* y, std::int64_t n) {
   static std::vector<float> kept;
-  if (n != 4096 || calls++ < 40) {
+  if (n != 4096 || calls++ < 25) {
     work(x, w, y, n);
     if (n == 4096) kept.assign(y, y + n);
   } else {
