@@ -8,9 +8,11 @@
 #include "model/contract_toml.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <future>
 #include <sstream>
+#include <thread>
 
 namespace ako::test {
 namespace {
@@ -95,6 +97,19 @@ public:
     return failed;
   }
 
+  /// As many at a time as there are processors.
+  std::vector<lanes::BuildResult> build_all(const std::vector<Side>& sides) const {
+    std::vector<lanes::BuildResult> results(sides.size());
+    std::atomic<std::size_t> next{0};
+    std::vector<std::future<void>> workers;
+    for (unsigned w = 0; w < std::max(1u, std::thread::hardware_concurrency()); ++w)
+      workers.push_back(std::async(std::launch::async, [&] {
+        for (std::size_t i = next++; i < sides.size(); i = next++) results[i] = build(sides[i]);
+      }));
+    for (auto& worker : workers) worker.get();
+    return results;
+  }
+
 private:
   fs::path m_task;
   base::TemporaryDir m_cache;
@@ -108,8 +123,11 @@ TEST_P(CudaExamples, EverySideAndIterationBuilds) {
   const Example example(GetParam());
   EXPECT_GE(example.iterations().size(), 3u);
   AKO_NEEDS_NVCC();
-  for (const auto& side : example.sides()) {
-    const auto result = example.build(side);
+  const auto sides = example.sides();
+  const auto results = example.build_all(sides);
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const auto& side = sides[i];
+    const auto& result = results[i];
     // A slim toolkit brings no libraries; the baseline that needs one is not compiled there.
     if (!result.artifact && result.error &&
         result.error->found.find("cublasLt.h") != std::string::npos)
