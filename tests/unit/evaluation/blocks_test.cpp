@@ -88,8 +88,9 @@ TEST(Blocks, AsATable) {
     EXPECT_GE(plan.warmup_sets, 1);
     EXPECT_EQ(plan.cache, row.cache);
     using Eviction = client::SampleJob::Eviction;
-    if (row.cache == k_cold)
+    if (row.cache == k_cold) {
       EXPECT_EQ(plan.eviction, row.shared == Shared::yes ? Eviction::every_call : Eviction::once);
+    }
   }
 }
 

@@ -83,8 +83,8 @@ std::vector<Guard> guards() {
          return std::vector<double>{double(call.at.set), double(call.size())};
        }),
        remembering([](const Call& call) { return call.x; }), OutcomeKind::incorrect, "compare", ""},
-      {"keeps the answer while one element stays", remembering([](const Call& call) {
-         return std::vector<double>{call.x[0], double(call.size())};
+      {"keeps the answer while the sign of one element stays", remembering([](const Call& call) {
+         return std::vector<double>{double(call.x[0] > 0), double(call.size())};
        }),
        remembering([](const Call& call) { return call.x; }), OutcomeKind::incorrect, "compare", ""},
       {"right for the first hundred calls",
