@@ -17,7 +17,9 @@ void Watch::add(const client::SampleReport& report) {
   // Waking up to a command is waiting as well, and as long as a short block: only what the timed
   // part has to spare can have been lost in it. With several threads at work nothing is to spare.
   const std::int64_t timed = std::max<std::int64_t>(0, report.last_ns - report.first_ns);
-  const std::int64_t idle = report.cpu_ns > timed ? timed : timed - report.cpu_ns;
+  // The two clocks are read one after the other: one thread's time may come out a little longer.
+  const bool several = report.cpu_ns > timed + timed / 4 + 20'000;
+  const std::int64_t idle = several ? timed : std::max<std::int64_t>(0, timed - report.cpu_ns);
   m_wait_ns += std::clamp<std::int64_t>(report.parent_wait_ns, 0, idle);
   m_wall_ns += timed;
 }
