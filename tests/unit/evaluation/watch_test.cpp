@@ -45,12 +45,14 @@ TEST_F(WatchTest, ForeignLoadIsTheShareThatTheWorkersWaited) {
 }
 
 TEST_F(WatchTest, WakingUpToABlockIsNotForeignWork) {
-  auto late = block(1000, 0);
-  late.parent_wait_ns = 800; // it waited, and yet was at work for all of the timed part
+  auto late = block(1'000'000, 0);
+  late.parent_wait_ns = 800'000; // it waited, and yet was at work for all of the timed part
   EXPECT_DOUBLE_EQ(pair({late}).watch.foreign_load, 0);
-  auto team = block(1000, 0);
-  team.cpu_ns = 4000; // several threads: what they waited for cannot be told apart
-  team.parent_wait_ns = 300;
+  late.cpu_ns = 1'002'000; // its clock was read around the span: one thread all the same
+  EXPECT_DOUBLE_EQ(pair({late}).watch.foreign_load, 0);
+  auto team = block(1'000'000, 0);
+  team.cpu_ns = 4'000'000; // several threads: what they waited for cannot be told apart
+  team.parent_wait_ns = 300'000;
   EXPECT_DOUBLE_EQ(pair({team}).watch.foreign_load, 0.3);
 }
 
