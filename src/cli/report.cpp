@@ -1,5 +1,6 @@
 #include "base/fs.hpp"
 #include "cli/command.hpp"
+#include "cli/words.hpp"
 #include "loop/session.hpp"
 #include "report/html/page.hpp"
 #include "report/markdown.hpp"
@@ -21,9 +22,8 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   Reply reply;
   base::Json claim;
   if (auto found = report::claim(data)) {
-    reply.text += fmt::format("{:+.1f} % against the baseline [{:+.1f}, {:+.1f}], {}\n",
-                              100 * found->verdict.gain, 100 * found->verdict.interval.low,
-                              100 * found->verdict.interval.high, found->label);
+    reply.text += fmt::format("{:+.1f} % against the baseline {}, {}\n", 100 * found->verdict.gain,
+                              interval_text(found->verdict.interval), found->label);
     claim = {{"gain", base::number_or_null(found->verdict.gain)},
              {"low", base::number_or_null(found->verdict.interval.low)},
              {"high", base::number_or_null(found->verdict.interval.high)},

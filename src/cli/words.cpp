@@ -18,10 +18,16 @@ std::string percent_text(double share) {
   return std::isfinite(share) ? fmt::format("{:+.1f} %", 100 * share) : "-";
 }
 
+std::string interval_text(const model::Interval& interval) {
+  auto end = [](double share) {
+    return std::isinf(share) ? std::string("open") : fmt::format("{:+.1f}", 100 * share);
+  };
+  return fmt::format("[{}, {}]", end(interval.low), end(interval.high));
+}
+
 std::string gain_text(const model::Verdict& verdict) {
   if (verdict.placements == 0) return "-";
-  return fmt::format("{} [{:+.1f}, {:+.1f}]", percent_text(verdict.gain),
-                     100 * verdict.interval.low, 100 * verdict.interval.high);
+  return percent_text(verdict.gain) + " " + interval_text(verdict.interval);
 }
 
 std::string verdict_table(const model::Verdict& verdict) {
@@ -31,11 +37,10 @@ std::string verdict_table(const model::Verdict& verdict) {
   std::string out = fmt::format("{:<{}}  {:>8}  {:>11}  {:>11}  {:>9}  {}\n", "shape", width,
                                 "weight", "old", "new", "gain", "interval");
   for (const auto& shape : verdict.shapes)
-    out +=
-        fmt::format("{:<{}}  {:>8g}  {:>11}  {:>11}  {:>9}  [{:+.1f}, {:+.1f}]{}\n", shape.tag,
-                    width, shape.weight, ns_text(shape.old_ns), ns_text(shape.new_ns),
-                    percent_text(shape.gain), 100 * shape.interval.low, 100 * shape.interval.high,
-                    shape.within_regression ? "" : "  beyond its allowed regression");
+    out += fmt::format("{:<{}}  {:>8g}  {:>11}  {:>11}  {:>9}  {}{}\n", shape.tag, width,
+                       shape.weight, ns_text(shape.old_ns), ns_text(shape.new_ns),
+                       percent_text(shape.gain), interval_text(shape.interval),
+                       shape.within_regression ? "" : "  beyond its allowed regression");
   return out;
 }
 

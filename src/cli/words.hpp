@@ -9,9 +9,10 @@
 
 namespace ako::cli {
 
-std::string ns_text(double ns);               ///< "812 ns", "18.2 us", "3.41 ms"
-std::string percent_text(double share);       ///< "+12.3 %"
-std::string gain_text(const model::Verdict&); ///< "+12.3 % [11.0, 13.5]"
+std::string ns_text(double ns);                    ///< "812 ns", "18.2 us", "3.41 ms"
+std::string percent_text(double share);            ///< "+12.3 %"
+std::string interval_text(const model::Interval&); ///< "[11.0, 13.5]"; an end may be "open"
+std::string gain_text(const model::Verdict&);      ///< "+12.3 % [11.0, 13.5]"
 /// Per shape: tag, weight, old, new, gain with interval; fixed columns.
 std::string verdict_table(const model::Verdict& verdict);
 std::string figure_table(const std::vector<ledger::ShapeFigure>& shapes);

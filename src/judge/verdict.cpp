@@ -10,7 +10,10 @@ namespace {
 
 using model::OutcomeKind;
 
-std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
+/// An end of an interval may be open: few placements that lie far apart bound nothing.
+std::string percent(double share) {
+  return std::isinf(share) ? "open" : fmt::format("{:.2f} %", 100 * share);
+}
 
 std::string numbers_text(const model::Verdict& numbers) {
   return fmt::format("gain {} [{}, {}] over {} placements and {} pairs", percent(numbers.gain),
@@ -29,8 +32,8 @@ std::string first_unusable(const model::Verdict& numbers) {
     for (double time : {shape.old_ns, shape.new_ns})
       if (!std::isfinite(time) || time <= 0)
         return fmt::format("shape {} has a time of {} ns", shape.tag, time);
-  if (!std::isfinite(numbers.gain) || !std::isfinite(numbers.interval.low) ||
-      !std::isfinite(numbers.interval.high))
+  if (!std::isfinite(numbers.gain) || std::isnan(numbers.interval.low) ||
+      std::isnan(numbers.interval.high))
     return "the gain is not a number";
   return {};
 }

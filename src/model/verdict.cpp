@@ -1,5 +1,6 @@
 #include "model/verdict.hpp"
 
+#include <cmath>
 #include <limits>
 
 namespace ako::model {
@@ -29,6 +30,9 @@ Expected<Interval> interval_from(const Json& json, std::string_view key) {
   Interval interval;
   AKO_TRY(interval.low, number(inner, "low"));
   AKO_TRY(interval.high, number(inner, "high"));
+  // An end that is null was open.
+  if (std::isnan(interval.low)) interval.low = -std::numeric_limits<double>::infinity();
+  if (std::isnan(interval.high)) interval.high = std::numeric_limits<double>::infinity();
   return interval;
 }
 

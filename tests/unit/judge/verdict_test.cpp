@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace {
 
@@ -43,6 +44,23 @@ TEST(Verdict, AWinCarriesItsNumbersAndThreshold) {
         << part << " in " << verdict.outcome.reason;
   }
   EXPECT_EQ(verdict.gain, 0.05);
+}
+
+TEST(Verdict, AnOpenEndOfTheIntervalIsNoFaultOfTheMachine) {
+  // Two placements that lie far apart bound the sum from one side; a shape's loss stands all the
+  // same.
+  auto input = win();
+  input.time = TimeDecision::slower;
+  input.numbers.gain = -1.2;
+  input.numbers.interval = {-std::numeric_limits<double>::infinity(), 0.4};
+  input.numbers.shapes[0].gain = -1.3;
+  input.numbers.shapes[0].within_regression = false;
+  const auto verdict = judge::conclude(input);
+  EXPECT_EQ(verdict.outcome.kind, OutcomeKind::regressed);
+  EXPECT_NE(verdict.outcome.reason.find("[open, 40.00 %]"), std::string::npos)
+      << verdict.outcome.reason;
+  input.numbers.interval.low = std::nan("");
+  EXPECT_EQ(kind_of(input), OutcomeKind::invalid_measurement);
 }
 
 TEST(Verdict, NoWinWithoutSecondOpinionOrBelowTheMinimumOrWithALosingShape) {
