@@ -49,6 +49,9 @@ public:
                   {"sets", m_case.sets},
                   {"repeats", m_case.repeats}};
     AKO_TRY_STATUS(m_stage.open(*m_case.shape, m_case.sets, Coins(m_content.seed).draw()));
+    AKO_TRY(Scales scales, scales_of(m_stage, m_request, *m_case.shape, m_case.recipe,
+                                     Coins(m_content.seed).draw()));
+    m_grader.set_scales(std::move(scales));
     AKO_TRY_STATUS(m_stage.fill(m_content));
     m_grader.renew(m_content);
     if (auto ready = make_ready(m_stage, Side::candidate); !ready)
@@ -191,7 +194,7 @@ private:
       judge::Tolerance tolerance;
       auto how = m_request.contract->tensors[index].compare;
       if (how == model::Compare::close) {
-        AKO_TRY(tolerance, judge::derive_tolerance(*m_request.contract, *m_case.shape, tensor));
+        AKO_TRY(tolerance, m_grader.tolerance(tensor));
       }
       std::vector<std::span<const std::byte>> views(runs.begin(), runs.end());
       AKO_TRY(judge::StabilityResult result,

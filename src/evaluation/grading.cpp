@@ -1,8 +1,17 @@
 #include "evaluation/grading.hpp"
 
-#include "judge/tolerance.hpp"
+#include "evaluation/blocks.hpp"
+#include "judge/rows.hpp"
+
+#include <cmath>
 
 namespace ako::evaluation {
+namespace {
+
+/// The rms over so many contents is right within a third or so, also where the output is one sum.
+constexpr int k_scale_contents = 8;
+
+} // namespace
 
 std::vector<int> outputs_of(const model::ResolvedShape& shape) {
   std::vector<int> out;
@@ -11,6 +20,38 @@ std::vector<int> outputs_of(const model::ResolvedShape& shape) {
         shape.tensors[t].role == model::TensorRole::inout)
       out.push_back(static_cast<int>(t));
   return out;
+}
+
+base::Expected<Scales> scales_of(Stage& stage, const Request& request,
+                                 const model::ResolvedShape& shape, inputs::Recipe recipe,
+                                 std::uint64_t seed) {
+  std::vector<int> asked;
+  for (int tensor : outputs_of(shape)) {
+    const auto index = static_cast<std::size_t>(tensor);
+    if (judge::needs_scale(request.contract->tensors[index], shape.tensors[index]))
+      asked.push_back(tensor);
+  }
+  if (asked.empty() || !request.judged) return Scales{};
+  Scales scales(shape.tensors.size());
+  Coins coins(seed);
+  for (int content = 0; content < k_scale_contents; ++content) {
+    AKO_TRY_STATUS(stage.fill({recipe, coins.draw(), 0}));
+    if (!stage.call(model::Side::reference, 0)) return Scales{};
+    for (int tensor : asked) {
+      const auto index = static_cast<std::size_t>(tensor);
+      AKO_TRY(const auto bytes, stage.expected_bytes(tensor, 0));
+      const auto view =
+          judge::expected_view(shape.tensors[index], request.contract->reference.precision,
+                               request.contract->tensors[index].compare, bytes);
+      std::vector<double> values(static_cast<std::size_t>(shape.tensors[index].elements));
+      judge::read_elements(view, 0, values);
+      for (double value : values)
+        if (std::isfinite(value))
+          scales[index] += value * value / (k_scale_contents * static_cast<double>(values.size()));
+    }
+  }
+  for (double& scale : scales) scale = std::sqrt(scale);
+  return scales;
 }
 
 void Grader::renew(const Content& content) {
@@ -24,6 +65,12 @@ Answer<void> Grader::expect(int set) {
   if (!called) return tl::unexpected(called.error());
   m_ready[set] = true;
   return {};
+}
+
+base::Expected<judge::Tolerance> Grader::tolerance(int tensor) const {
+  AKO_TRY(judge::Tolerance out, judge::derive_tolerance(*m_request.contract, m_shape, tensor));
+  if (!m_scales.empty()) out.scale = m_scales[static_cast<std::size_t>(tensor)];
+  return out;
 }
 
 base::Expected<judge::CompareResult> Grader::compare_output(int tensor, int set) const {
@@ -40,7 +87,7 @@ base::Expected<judge::CompareResult> Grader::compare_output(int tensor, int set)
   compare.property = declared.property;
   compare.tolerance.nan_meaningful = declared.nan_meaningful;
   if (declared.compare == model::Compare::close) {
-    AKO_TRY(compare.tolerance, judge::derive_tolerance(*m_request.contract, m_shape, tensor));
+    AKO_TRY(compare.tolerance, tolerance(tensor));
   }
   if (declared.compare == model::Compare::property)
     for (std::size_t t = 0; t < m_shape.tensors.size(); ++t) {

@@ -3,6 +3,7 @@
 
 #include "evaluation/request.hpp"
 #include "judge/compare.hpp"
+#include "judge/tolerance.hpp"
 
 #include <map>
 #include <vector>
@@ -17,11 +18,23 @@ struct Graded {
   bool pass = true;
 };
 
+/// Per tensor: the least magnitude of its rows, see judge/tolerance.hpp; 0 = they say it
+/// themselves.
+using Scales = std::vector<double>;
+
+/// Scales of outputs of few elements, from the reference on contents of its own that no candidate
+/// ever meets. Needs open buffers and leaves another content in them. A reference that fails makes
+/// no scale: it says so where its answer is asked for.
+base::Expected<Scales> scales_of(Stage& stage, const Request& request,
+                                 const model::ResolvedShape& shape, inputs::Recipe recipe,
+                                 std::uint64_t seed);
+
 /// Runs the reference once per (content, set) and keeps its answer as long as the content stands.
 class Grader {
 public:
-  Grader(Stage& stage, const Request& request, const model::ResolvedShape& shape)
-      : m_stage(stage), m_request(request), m_shape(shape) {}
+  Grader(Stage& stage, const Request& request, const model::ResolvedShape& shape,
+         Scales scales = {})
+      : m_stage(stage), m_request(request), m_shape(shape), m_scales(std::move(scales)) {}
 
   /// The content changed: answers of before are void.
   void renew(const Content& content);
@@ -31,11 +44,15 @@ public:
   /// Compares `set` as it stands in the shared buffers.
   base::Expected<Graded> grade(int set, const judge::Place& place) const;
   base::Expected<judge::CompareResult> compare_output(int tensor, int set) const;
+  /// Of a tensor that is compared closely.
+  base::Expected<judge::Tolerance> tolerance(int tensor) const;
+  void set_scales(Scales scales) { m_scales = std::move(scales); }
 
 private:
   Stage& m_stage;
   const Request& m_request;
   const model::ResolvedShape& m_shape;
+  Scales m_scales; ///< empty = none is needed
   Content m_content;
   std::map<int, bool> m_ready;
 };

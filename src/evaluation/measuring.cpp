@@ -42,6 +42,7 @@ public:
     if (request.contract->kernel.lane == model::Lane::cpu) m_policy.most_clock_step = 0.06;
     m_out.blocks.resize(request.shapes.size());
     m_out.floors_ns.resize(request.shapes.size());
+    m_scales.resize(request.shapes.size());
     m_claims.resize(request.shapes.size(), Claims(request.contract->limits.threads));
   }
 
@@ -100,7 +101,7 @@ private:
     if (m_placement == 0) AKO_TRY_STATUS(plan_shape());
     if (m_out.ended) return pairs;
     AKO_TRY_STATUS(open(blocks().sets()));
-    Grader grader(m_stage, m_request, shape());
+    Grader grader(m_stage, m_request, shape(), m_scales[m_index]);
     m_whole_step = blocks().pairs >= 8 ? 4 : 2;
     m_whole_pair = m_coins.below(m_whole_step);
     for (m_pair = 0; m_pair < blocks().pairs && !m_out.ended; ++m_pair) {
@@ -157,6 +158,9 @@ private:
     blocks() = plan_blocks(*m_request.contract, shape(), 1e6, m_stage.cache_bytes());
     AKO_TRY_STATUS(open(2));
     if (m_out.ended) return {};
+    AKO_TRY(m_scales[m_index],
+            scales_of(m_stage, m_request, shape(), inputs::Recipe::plain, m_coins.draw()));
+    if (!m_scales[m_index].empty()) AKO_TRY_STATUS(m_stage.fill(m_content));
     double slowest = 0;
     client::SampleJob job;
     job.sets = {0};
@@ -425,6 +429,7 @@ private:
   Measured m_out;
   Content m_content;
   std::vector<Claims> m_claims; ///< per shape
+  std::vector<Scales> m_scales; ///< per shape, of the plain recipe
   client::SampleReport m_last;  ///< of the block that ran last
   std::int64_t m_grading_ns = 0;
   std::size_t m_index = 0;

@@ -112,7 +112,8 @@ private:
   }
 
   void compare_row(std::int64_t first, std::int64_t length) {
-    m_base = m_tolerance.atol + m_tolerance.row_factor * rms_of(first, length);
+    m_base = m_tolerance.atol +
+             m_tolerance.row_factor * std::max(m_tolerance.scale, rms_of(first, length));
     Sums row;
     for (std::int64_t done = 0; done < length; done += k_chunk) {
       const std::int64_t here = std::min(k_chunk, length - done), at = first + done;

@@ -18,6 +18,8 @@ constexpr double k_flip_share = 0.05;
 constexpr double k_slope_limit = 0.004;
 /// Truncation has a mean signed error of -0.5 quanta, rounding to nearest 0.
 constexpr double k_bias_limit = 0.25;
+/// Elements whose rms says how large one of them usually is.
+constexpr std::int64_t k_few = 32;
 
 double narrowest_input_roundoff(const model::ResolvedShape& shape) {
   double out = 0;
@@ -47,6 +49,12 @@ std::int64_t accumulate_length(const model::Contract& contract, const model::Res
     if (tensor.role == model::TensorRole::in || tensor.role == model::TensorRole::inout)
       for (std::int64_t extent : tensor.shape) longest = std::max(longest, extent);
   return longest;
+}
+
+bool needs_scale(const model::Tensor& declared, const model::ResolvedTensor& resolved) {
+  return declared.compare == model::Compare::close && resolved.elements < k_few &&
+         resolved.role != model::TensorRole::in && resolved.role != model::TensorRole::workspace &&
+         model::class_of(resolved.dtype) == model::DtypeClass::floating;
 }
 
 base::Expected<Tolerance> derive_tolerance(const model::Contract& contract,
@@ -89,6 +97,7 @@ base::Expected<Tolerance> derive_tolerance(const model::Contract& contract,
       out.rtol *= 2;
       out.row_factor *= 2;
     }
+    if (bits > 8) out.atol = inputs::numbers_of(resolved.dtype).smallest;
     if (bits <= 8) out.flip_share = k_flip_share;
     if (bits == 16) out.bias_limit = k_bias_limit;
     out.slope_limit = k_slope_limit;

@@ -2,7 +2,9 @@
 //
 // An element passes when |got - expected| <= atol + row_factor * rms(row of expected) + rtol *
 // |expected|. "Row" is the last axis; leading axes are merged in until a row has at least 32
-// elements, so that outputs of shape [n, 1] are not judged purely relatively.
+// elements, so that outputs of shape [n, 1] are not judged purely relatively. An output of fewer
+// elements than that has no such row: its magnitude is then at least `scale`, the rms over other
+// contents, for a single sum that happens to cancel says nothing about the size of its terms.
 //
 // Derived values, with u = unit roundoff of the output (2^-8 for bfloat16), u_in of the narrowest
 // floating input, u_acc = 2^-24 (2^-53 for float64 outputs), L = length of the longest sum:
@@ -21,6 +23,7 @@
 // around 1 (0.004, or a quarter of a given rtol: shows a scale of 1.01 in bfloat16), `bias_limit`
 // the mean signed error in quanta of the elements that needed rounding and lie within one quantum
 // (truncation makes -0.5, rounding to nearest 0). Both need 256 elements and five standard errors.
+// The derived atol is the smallest subnormal: no value lies nearer to its neighbours than that.
 // A given atol replaces the derived one and the row's share; a given rtol the derived one.
 #pragma once
 
@@ -34,6 +37,7 @@ namespace ako::judge {
 
 struct Tolerance {
   double rtol = 0, atol = 0, row_factor = 0;
+  double scale = 0;      ///< the least magnitude of a row, in the output's unit
   double flip_share = 1; ///< fp8, fp4
   double matched_ratio =
       1; ///< share of elements that must pass; never forgives a non-finite mismatch
@@ -49,6 +53,9 @@ struct Tolerance {
 /// Length used for the derived tolerance: tolerance.accumulate where given, else the largest extent
 /// of any input (too long rather than too short: it enters by its square root).
 std::int64_t accumulate_length(const model::Contract& contract, const model::ResolvedShape& shape);
+
+/// Whether the magnitude of this output shows over several contents only.
+bool needs_scale(const model::Tensor& declared, const model::ResolvedTensor& resolved);
 
 /// The task's values where given, the rest derived. Kind invalid when the tensor is not compared
 /// closely or a given value is negative or not finite.

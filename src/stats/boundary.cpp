@@ -96,9 +96,10 @@ double Boundary::half_width(Purpose purpose, int placements, int usable, double 
   // Values cannot truly spread less than their pairs' noise: a smaller spread is luck.
   double half = student * std::max(spread, pair_error) / root;
   const double known = m_plan.placement_spread;
-  if (critical.normal[at] > 0 && spread <= known)
-    half = std::min(half, critical.normal[at] * std::sqrt(known * known + pair_error * pair_error) /
-                              root);
+  // What is seen holds the noise of the pairs as well, and that is known from the pairs themselves.
+  const double expected = std::sqrt(known * known + pair_error * pair_error);
+  if (critical.normal[at] > 0 && spread <= expected)
+    half = std::min(half, critical.normal[at] * expected / root);
   return half;
 }
 

@@ -59,7 +59,8 @@ struct Plan {
   int candidates = 1; ///< K when the best of K is tested: alpha is divided by it
   /// Standard deviation of the gain from placement to placement that is not exceeded on shared
   /// buffers. Used before the spread can be estimated well (up to 4 placements), and only while the
-  /// spread that is seen stays below it: lets a clear case end after 2. 0 = assume nothing.
+  /// spread that is seen stays below what it and the pairs' own noise make together: lets a clear
+  /// case end after 2. 0 = assume nothing.
   double placement_spread = 0.01;
   /// Largest difference that may stand between the sides by chance for a whole placement, e.g. two
   /// clock states where the clock is not watched. Until 7 placements have been seen, every interval

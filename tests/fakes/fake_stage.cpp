@@ -201,7 +201,6 @@ private:
 
   base::Status fill_all(const Content& content, bool cheap) {
     m_content = content;
-    m_candidate_ran = false;
     m_world.log.push_back(fmt::format("fill {:016x} {}", content.seed, content.epoch));
     for (std::size_t t = 0; t < m_buffers.size(); ++t) {
       if (!is_input(m_shape.tensors[t].role)) continue;
@@ -221,14 +220,24 @@ private:
     return {};
   }
 
+  /// Contents whose answer was there before the candidate met them.
+  void note_order(Side side) {
+    const auto holds = [&](const auto& all) {
+      return std::find(all.begin(), all.end(), m_content) != all.end();
+    };
+    if (side == Side::reference && !holds(m_met)) m_answered.push_back(m_content);
+    if (side != Side::candidate || holds(m_met)) return;
+    m_met.push_back(m_content);
+    if (holds(m_answered)) m_world.reference_first.push_back(m_content);
+  }
+
   /// Runs the script on one set; the time of the call, or how it failed.
   Answer<double> run(Side side, int set) {
     const Script& script = m_world.script(side);
     const Moment now = moment(side, set);
     ++m_calls[side];
     note("call", side);
-    if (side == Side::candidate) m_candidate_ran = true;
-    if (side == Side::reference && !m_candidate_ran) m_world.reference_first.push_back(m_content);
+    note_order(side);
     if (script.fails)
       if (auto how = script.fails(now)) return tl::unexpected(*how);
     const bool is_reference = side == Side::reference;
@@ -262,7 +271,7 @@ private:
   World& m_world;
   int m_round, m_opened = 0, m_looks = 0;
   std::int64_t m_now = 0;
-  bool m_candidate_ran = false;
+  std::vector<evaluation::Content> m_met, m_answered; ///< by the candidate; before it
   std::set<Side> m_loaded;
   std::map<Side, std::int64_t> m_calls;
   model::ResolvedShape m_shape;

@@ -123,6 +123,49 @@ TEST(Grading, EachFindingOfTheKeeperIsEvidenceOfItsOwnGuard) {
   EXPECT_TRUE(evidence_of({}, shape, place).empty());
 }
 
+TEST(Grading, OneOutputThatCancelsIsJudgedByWhatOthersLikeItMeasure) {
+  fakes::World world({1});
+  // This content's only output is a millionth of what outputs usually are.
+  world.reference = fakes::writes([](double, std::int64_t, const fakes::Moment& at) {
+    return at.content.seed == 4 ? 1e-6 : 1.0;
+  });
+  double error = 2e-7;
+  world.candidate =
+      fakes::writes([&](double, std::int64_t, const fakes::Moment&) { return 1e-6 + error; });
+  const auto shape = world.shapes()[0];
+  const auto request = world.request();
+  auto stage = fakes::make_fake_stage(world);
+  ASSERT_TRUE(stage->open(shape, 1, 0));
+  auto scales = scales_of(*stage, request, shape, Recipe::plain, 9);
+  ASSERT_TRUE(scales) << scales.error().text();
+  ASSERT_EQ(scales->size(), 2u);
+  EXPECT_DOUBLE_EQ((*scales)[1], 1);
+  const Content content{Recipe::plain, 4, 0};
+  const auto passes = [&](const Scales& known) {
+    Grader grader(*stage, request, shape, known);
+    EXPECT_TRUE(stage->fill(content));
+    grader.renew(content);
+    EXPECT_TRUE(stage->call(model::Side::candidate, 0));
+    EXPECT_TRUE(grader.expect(0));
+    return grader.grade(0, {})->pass;
+  };
+  EXPECT_TRUE(passes(*scales));
+  EXPECT_FALSE(passes({}));
+  error = 1e-5; // no rounding of sums of this size
+  EXPECT_FALSE(passes(*scales));
+}
+
+TEST(Grading, OutputsOfManyElementsSayTheirOwnMagnitude) {
+  fakes::World world({64});
+  const auto request = world.request();
+  auto stage = fakes::make_fake_stage(world);
+  ASSERT_TRUE(stage->open(world.shapes()[0], 1, 0));
+  auto scales = scales_of(*stage, request, world.shapes()[0], Recipe::plain, 9);
+  ASSERT_TRUE(scales);
+  EXPECT_TRUE(scales->empty());
+  EXPECT_EQ(std::count(world.log.begin(), world.log.end(), "call reference"), 0);
+}
+
 TEST(Grading, TheReferenceRunsOnceForAContentAndAgainForANewOne) {
   fakes::World world;
   const auto shape = world.shapes()[0];

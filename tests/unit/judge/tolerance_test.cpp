@@ -57,6 +57,21 @@ TEST(Tolerance, SumsInAnyOrderPassWhereAPurelyRelativeOneFails) { // HazyResearc
   }
 }
 
+TEST(Tolerance, BesideZeroTheNextValueOfTheTypeIsARounding) {
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32}) {
+    const double step = inputs::numbers_of(dtype).smallest;
+    CloseCase c(dtype, {4, 64});
+    c.contract.tensors[1].flush_subnormals = true;
+    c.derive();
+    const Values expected(256, 0.5 * step);
+    Values rounded(256); // down and up in turn: both lie half a quantum away
+    for (std::size_t i = 0; i < rounded.size(); ++i) rounded[i] = i % 2 ? 0.0 : step;
+    const auto result = c.compare(rounded, expected);
+    EXPECT_TRUE(result.pass) << model::to_string(dtype) << ' ' << result.reason;
+    EXPECT_FALSE(c.compare(Values(256, 3 * step), expected).pass) << model::to_string(dtype);
+  }
+}
+
 TEST(Tolerance, NarrowAccumulationFails) {
   const Sums sums(512, 4096, false);
   CloseCase c(Dtype::float32, {512, 1}, 4096);
