@@ -67,7 +67,8 @@ def measure(program: str, folder: Path, run: int) -> dict:
     timing = reply["data"]["timing"]
     parts = {name: timing[name] / 1e9 for name in ("judge_ns", "measure_ns", "second_opinion_ns")}
     build = timing["build_seconds"]
-    return {"outcome": reply["outcome"], "wall_s": wall, "compile_s": build,
+    outcome = reply["data"]["verdict"]["outcome"]
+    return {"outcome": reply["outcome"], "reason": outcome.get("reason", ""), "evidence": outcome.get("evidence", []), "wall_s": wall, "compile_s": build,
             **{name.replace("_ns", "_s"): value for name, value in parts.items()},
             "own_s": wall - build - sum(parts.values()), "cached": timing["build_cached"],
             "placements": reply["data"]["verdict"]["placements"]}
@@ -95,6 +96,9 @@ def main() -> int:
                 rows.append(row)
                 print(f"{name:<12}{row['outcome']:<12}{row['wall_s']:>7.2f}s{row['compile_s']:>8.2f}s{row['judge_s']:>7.2f}s"
                       f"{row['measure_s']:>8.2f}s{row['second_opinion_s']:>7.2f}s{1e3 * row['own_s']:>6.0f}ms  {row['placements']}")
+                if row["outcome"] != "improved":  # a real gain of more than half
+                    missed += 1
+                    print(f"    MISSED: not improved: {row['reason']}")
             median = lambda key: sorted(row[key] for row in rows)[len(rows) // 2]
             wall, bound = median("wall_s"), 15 if not warm else median("compile_s") + 1
             own = median("own_s")

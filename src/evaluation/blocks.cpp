@@ -17,7 +17,7 @@ constexpr int k_most_evicted_sets = 4;
 constexpr std::int64_t k_cold_bytes = 16ll << 20;
 constexpr std::int64_t k_most_arena_bytes = 512ll << 20;
 /// Wall time that one shape of one placement may take, evictions, fills and checks included.
-constexpr double k_placement_ns = 0.35e9;
+constexpr double k_placement_ns = 0.25e9, k_device_placement_ns = 0.35e9;
 /// Reading twice a cache of 32 MiB takes about 5 ms; fills, poison and checks move each byte of a
 /// set about six times at about 4 GB/s.
 constexpr double k_evict_ns_per_byte = 5e6 / (64 << 20);
@@ -90,7 +90,7 @@ void plan_device_blocks(BlockPlan& plan, const model::Contract& contract, std::i
   const double handling =
       k_device_handle_ns_per_byte * static_cast<double>(set_bytes) * plan.timed_sets;
   const double pair_ns = 2 * (plan.timed_sets * each + handling + k_device_command_ns);
-  plan.pairs = std::clamp(static_cast<int>(k_placement_ns / pair_ns),
+  plan.pairs = std::clamp(static_cast<int>(k_device_placement_ns / pair_ns),
                           std::min(k_least_pairs, contract.limits.pairs), contract.limits.pairs);
 }
 

@@ -9,9 +9,6 @@
 
 namespace ako::evaluation {
 
-/// Content of a pair: wholly new, or new in a few elements of every page.
-enum class Fresh { whole, in_part };
-
 /// Of one shape.
 class Claims {
 public:
@@ -23,13 +20,12 @@ public:
   /// more of them the wall clock must do.
   void note(model::Side side, const client::SampleReport& report, judge::PairClaims& pair) const;
   /// A pair that nothing disturbed.
-  void add(const judge::PairClaims& pair, Fresh fresh);
+  void add(const judge::PairClaims& pair) { m_pairs.push_back(pair); }
   std::vector<model::Evidence> evidence(const judge::Place& place) const;
 
 private:
   int m_threads;
   std::vector<judge::PairClaims> m_pairs;
-  std::vector<double> m_whole, m_in_part; ///< candidate's time over the incumbent's
 };
 
 } // namespace ako::evaluation

@@ -97,12 +97,6 @@ double floor_ns(const Work& work, const Ceilings& ceilings);
 /// fault.
 Found below_floor(const Place& place, double measured_ns, double floor, Measured whose);
 
-/// Time on content never seen against content seen before, or seen in part (same buffers). Times of
-/// the candidate alone are a weak sign from 1.5 on; times divided by those of what it replaces on
-/// the very same content are decisive from 1.2 on. Both must be six times the noise clear.
-enum class Basis { own_times, against_incumbent };
-Found replay(const Place& place, double fresh, double repeated, double noise,
-             Basis basis = Basis::own_times);
 /// Late or timed calls whose output is wrong while checked ones were right.
 Found wrong_later(const Place& place, const CompareResult& result, std::int64_t calls_before);
 

@@ -212,10 +212,13 @@ private:
     if (prefix) {
       const std::string old_ref = *prefix + kept_name(m_incumbent.iteration);
       const std::string new_ref = *prefix + kept_name(m_out.number);
-      if (auto stat = git.run({"diff", "--no-color", "--shortstat", old_ref, new_ref}))
-        m_iteration.change = *stat;
-      if (auto diff = git.run({"diff", "--no-color", "--no-ext-diff", old_ref, new_ref}))
-        out.push_back({"diff", *diff});
+      // One line of counts, an empty one, the patch; nothing where nothing changed.
+      if (auto diff = git.run(
+              {"diff", "--no-color", "--no-ext-diff", "--shortstat", "-p", old_ref, new_ref})) {
+        const std::size_t end = diff->find("\n\n");
+        m_iteration.change = diff->substr(0, end);
+        out.push_back({"diff", end == std::string::npos ? "" : diff->substr(end + 2)});
+      }
     }
     if (m_built) {
       base::Json record = {{"correctness", m_report.correctness},
@@ -288,7 +291,7 @@ private:
       AKO_TRY(model::Sources back, incumbent_sources());
       AKO_TRY(workspace::Reverted reverted,
               workspace::restore_sources(m_session.workdir(), m_session.contract(), back,
-                                         kept_name(m_out.number)));
+                                         kept_name(m_out.number), &m_sources));
       m_out.restored = reverted.restored;
       m_out.kept_ref = reverted.kept_ref;
     }
@@ -308,6 +311,7 @@ private:
   }
 
   base::Expected<model::Sources> incumbent_sources() {
+    if (m_incumbent.iteration > 0) return m_incumbent.sources;
     return workspace::read_snapshot(m_session.workdir(), kept_name(m_incumbent.iteration));
   }
 

@@ -65,7 +65,7 @@ public:
     move.args = {"update-ref", "-m", "ako: " + message.substr(0, message.find('\n')),
                  "HEAD",       id,   m_head.empty() ? k_no_object : m_head};
     AKO_TRY_STATUS(m_git.run(move));
-    update_index(id);
+    update_index();
     return id;
   }
 
@@ -98,6 +98,13 @@ private:
     return m_git.run(call);
   }
 
+  Expected<Entries> on_private_index_now() {
+    std::vector<std::string> listing = {"ls-files", "-s", "-z", "--"};
+    listing.insert(listing.end(), m_top_paths.begin(), m_top_paths.end());
+    AKO_TRY(const std::string text, on_private_index(listing, {}));
+    return read_entries(text, 1);
+  }
+
   /// HEAD's tree with the declared paths as they are on disk. Ignore rules do not apply: what is
   /// declared is part of the record.
   Expected<std::string> write_tree(const std::vector<std::string>& paths) {
@@ -106,15 +113,9 @@ private:
     } else {
       AKO_TRY_STATUS(on_private_index({"read-tree", "--empty"}, {}));
     }
-    std::vector<std::string> listing = {"ls-files", "-z", "--"};
-    listing.insert(listing.end(), m_top_paths.begin(), m_top_paths.end());
-    AKO_TRY(const std::string old, on_private_index(listing, {}));
+    AKO_TRY(m_before, on_private_index_now());
     std::set<std::string> names;
-    for (std::size_t at = 0; at < old.size();) {
-      const std::size_t end = std::min(old.find('\0', at), old.size());
-      names.insert(old.substr(at, end - at));
-      at = end + 1;
-    }
+    for (const auto& [path, entry] : m_before) names.insert(path);
     const std::string prefix = m_place.prefix.empty() ? "" : m_place.prefix + "/";
     for (const auto& path : paths) {
       AKO_TRY(const auto files, files_of(path));
@@ -125,6 +126,7 @@ private:
     if (!rows.empty())
       AKO_TRY_STATUS(
           on_private_index({"update-index", "--add", "--remove", "-z", "--stdin"}, rows));
+    AKO_TRY(m_after, on_private_index_now());
     return on_private_index({"write-tree"}, {});
   }
 
@@ -152,6 +154,8 @@ private:
     if (!m_head.empty()) call.args.insert(call.args.end(), {"-p", m_head});
     call.args.insert(call.args.end(), {"-F", "-"});
     call.stdin_text = message;
+    AKO_TRY(auto made, m_git.try_run(call));
+    if (made.ok()) return made.out.substr(0, made.out.find('\n'));
     Git::Call who;
     who.args = {"var", "GIT_COMMITTER_IDENT"};
     AKO_TRY(const auto known, m_git.try_run(who));
@@ -161,19 +165,10 @@ private:
     return m_git.run(call);
   }
 
-  Expected<Entries> entries_of_commit(const std::string& commit) {
-    if (commit.empty()) return Entries{};
-    Git::Call call;
-    call.args = {"ls-tree", "-r", "-z", "--full-tree", commit, "--"};
-    call.args.insert(call.args.end(), m_top_paths.begin(), m_top_paths.end());
-    AKO_TRY(const std::string text, m_git.run(call));
-    return read_entries(text, 2);
-  }
-
   /// Brings the user's index along for entries that were as in the old HEAD. What they had staged
   /// themselves stays as they staged it. The commit stands whatever happens here.
-  void update_index(const std::string& id) {
-    auto rows = index_changes(id);
+  void update_index() {
+    auto rows = index_changes();
     if (rows && !rows->empty()) {
       Git::Call call;
       call.args = {"update-index", "-z", "--index-info"};
@@ -188,16 +183,14 @@ private:
     }
   }
 
-  Expected<std::string> index_changes(const std::string& id) {
-    AKO_TRY(const Entries before, entries_of_commit(m_head));
-    AKO_TRY(const Entries after, entries_of_commit(id));
+  Expected<std::string> index_changes() {
     Git::Call call;
     call.args = {"ls-files", "-s", "-z", "--"};
     call.args.insert(call.args.end(), m_top_paths.begin(), m_top_paths.end());
     AKO_TRY(const std::string text, m_git.run(call));
     const Entries staged = read_entries(text, 1);
     std::set<std::string> names;
-    for (const auto* side : {&before, &after})
+    for (const auto* side : {&m_before, &m_after})
       for (const auto& [path, entry] : *side) names.insert(path);
     const auto of = [](const Entries& entries, const std::string& path) {
       const auto found = entries.find(path);
@@ -205,8 +198,8 @@ private:
     };
     std::string rows;
     for (const auto& path : names) {
-      const std::string now = of(staged, path), wanted = of(after, path);
-      if (now == wanted || now != of(before, path)) continue;
+      const std::string now = of(staged, path), wanted = of(m_after, path);
+      if (now == wanted || now != of(m_before, path)) continue;
       rows += (wanted.empty() ? fmt::format("0 {}", k_no_object) : wanted) + "\t" + path + '\0';
     }
     return rows;
@@ -218,6 +211,7 @@ private:
   fs::path m_index;
   std::string m_head;
   std::vector<std::string> m_top_paths;
+  Entries m_before, m_after; ///< of the declared paths, in HEAD and in the new commit
 };
 
 std::string one_line(std::string text) {

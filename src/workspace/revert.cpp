@@ -49,12 +49,13 @@ bool is_same(const model::Sources& a, const model::Sources& b) {
 } // namespace
 
 Expected<Reverted> restore_sources(const Workdir& workdir, const model::Contract& contract,
-                                   const model::Sources& incumbent, const std::string& keep_as) {
+                                   const model::Sources& incumbent, const std::string& keep_as,
+                                   const model::Sources* kept) {
   AKO_TRY(const auto paths, candidate_paths(workdir, contract));
   AKO_TRY(const model::Sources now, collect(workdir, paths, {}, Missing::allowed));
   Reverted reverted;
   if (is_same(now, incumbent)) return reverted;
-  AKO_TRY_STATUS(keep_snapshot(workdir, now, keep_as));
+  if (kept == nullptr || !is_same(now, *kept)) AKO_TRY_STATUS(keep_snapshot(workdir, now, keep_as));
   AKO_TRY(const std::string prefix, workdir.ref_prefix());
   reverted.kept_ref = prefix + keep_as;
 

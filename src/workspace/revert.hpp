@@ -13,11 +13,13 @@ struct Reverted {
 };
 
 /// Makes solution/ and the declared sources equal to `incumbent`. What stood there is kept first
-/// under refs/ako/<id>/<keep_as>; when that fails, nothing is touched. Files that no snapshot takes
+/// under refs/ako/<id>/<keep_as>, unless that ref is known to hold `kept` and nothing was edited
+/// since; when that fails, nothing is touched. Files that no snapshot takes
 /// (build products, dot files) and everything else in the task and the repository, git's index
 /// included, are left alone. Each file is written whole or not at all.
 base::Expected<Reverted> restore_sources(const Workdir& workdir, const model::Contract& contract,
                                          const model::Sources& incumbent,
-                                         const std::string& keep_as);
+                                         const std::string& keep_as,
+                                         const model::Sources* kept = nullptr);
 
 } // namespace ako::workspace

@@ -110,7 +110,7 @@ Expected<std::string> keep_snapshot(const Workdir& workdir, const model::Sources
   const std::string message = fmt::format("ako: sources {}", sources.snapshot.hash);
   // A fixed author and time: the same sources give the same object, whoever keeps them.
   std::string stream =
-      fmt::format("commit {}\ncommitter ako <ako@localhost> 0 +0000\ndata {}\n{}\n", ref,
+      fmt::format("commit {}\nmark :1\ncommitter ako <ako@localhost> 0 +0000\ndata {}\n{}\n", ref,
                   message.size(), message);
   for (const auto& text : sources.texts) {
     stream += fmt::format("M {} inline {}\ndata {}\n", text.executable ? "100755" : "100644",
@@ -118,12 +118,15 @@ Expected<std::string> keep_snapshot(const Workdir& workdir, const model::Sources
     stream += text.content;
     stream += '\n';
   }
-  stream += "done\n";
+  // An empty line ends the commit; its tree is told by the same process: "mode tree id TAB LF".
+  stream += "\nls :1 \"\"\ndone\n";
   const Git git(place.top);
   Git::Call call;
   call.args = {"fast-import", "--quiet", "--force", "--done", "--date-format=raw"};
   call.stdin_text = std::move(stream);
-  AKO_TRY_STATUS(git.run(call));
+  AKO_TRY(const std::string said, git.run(call));
+  const auto rows = tree_entries(said + '\0');
+  if (rows.size() == 1) return rows.front().id;
   return git.run({"rev-parse", "--verify", ref + "^{tree}"});
 }
 

@@ -30,6 +30,7 @@ int Session::run() {
                                                       protocol::refuse(answer.error()));
     if (!sent) return protocol::k_exit_channel_lost;
     if (request->kind == Kind::quit) return 0;
+    if (m_evict_unwritten) write_evict();
   }
 }
 
@@ -85,6 +86,16 @@ Session::Answer Session::configure(const Json& body) {
   return evict_from_host(evict_bytes);
 }
 
+/// Written once, while the parent starts the workers; the sweeps push its own dirty lines out, and
+/// from here on it is only read.
+void Session::write_evict() {
+  const auto cache = measure::find_cache();
+  std::memset(m_evict_unwritten->data(), 0x5a, m_evict_unwritten->size());
+  for (int sweep = 0; sweep < 2; ++sweep)
+    measure::read_lines(m_evict_unwritten->data(), m_evict_unwritten->size(), cache.line);
+  m_evict_unwritten.reset();
+}
+
 Session::Answer Session::evict_from_host(std::int64_t evict_bytes) {
   const auto cache = measure::find_cache();
   if (evict_bytes == 0) evict_bytes = static_cast<std::int64_t>(2 * cache.bytes);
@@ -95,12 +106,7 @@ Session::Answer Session::evict_from_host(std::int64_t evict_bytes) {
 
   const auto bytes = static_cast<std::size_t>(evict_bytes);
   AKO_TRY(m_evict, base::make_memfd("ako-evict", bytes));
-  AKO_TRY(const auto mapping,
-          base::Mapping::map(m_evict.get(), bytes, 0, base::Access::read_write));
-  // Written once; the sweeps push its own dirty lines out, and from here on it is only read.
-  std::memset(mapping.data(), 0x5a, bytes);
-  measure::read_lines(mapping.data(), bytes, cache.line);
-  measure::read_lines(mapping.data(), bytes, cache.line);
+  AKO_TRY(m_evict_unwritten, base::Mapping::map(m_evict.get(), bytes, 0, base::Access::read_write));
   // Opened anew for reading: a mapping of this descriptor can never be made writable.
   const auto path = fmt::format("/proc/self/fd/{}", m_evict.get());
   m_evict_read_only = base::UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));

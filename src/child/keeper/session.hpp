@@ -11,6 +11,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,13 +42,15 @@ private:
   Answer machine(const base::Json& body);
   Answer move_host(const base::Json& body, bool read);
   Answer evict_from_host(std::int64_t evict_bytes);
+  void write_evict();
   base::Expected<Store*> arena(const base::Json& body, const char* key = "arena");
 
   int m_channel;
   measure::Ticks m_ticks;
   std::unique_ptr<FillLibrary> m_library;
   base::UniqueFd m_evict, m_evict_read_only;
-  std::unique_ptr<DeviceKeeper> m_device; ///< absent on the host; arenas lie in its context
+  std::optional<base::Mapping> m_evict_unwritten; ///< shared already, to be written next
+  std::unique_ptr<DeviceKeeper> m_device;         ///< absent on the host; arenas lie in its context
   std::map<std::string, std::unique_ptr<Store>> m_arenas;
 };
 

@@ -1,4 +1,4 @@
-// What a candidate claims against what was seen outside, and on content that it knew in part.
+// What a candidate claims against what was seen outside.
 #include "evaluation/claims.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ std::vector<model::Evidence> evidence_of(const Told& told) {
     if (told.device) old.device = now.device = {{"how", "cupti"}};
     claims.note(model::Side::incumbent, old, pair);
     claims.note(model::Side::candidate, now, pair);
-    claims.add(pair, Fresh::whole);
+    claims.add(pair);
   }
   return claims.evidence({});
 }
@@ -72,27 +72,6 @@ TEST(Claims, TheHostsTimeIsNoEvidenceAboutADevice) {
   // As seen in A/A on a device: 0.2 us claimed, and a worker that queues 70 us slower.
   EXPECT_TRUE(evidence_of({.claimed = 99.8e3, .spent = 169e3, .device = true}).empty());
   EXPECT_FALSE(evidence_of({.claimed = 99.8e3, .spent = 169e3}).empty());
-}
-
-TEST(Claims, PartlyNewContentMustCostAsMuchAsWhollyNew) {
-  const auto told = [](double on_part) {
-    std::mt19937 random(5);
-    std::normal_distribution<double> jitter(0, 0.02);
-    Claims claims(1);
-    for (int i = 0; i < 16; ++i) {
-      const bool whole = i % 2 == 0;
-      const double mine = (whole ? 100e3 : on_part) * (1 + jitter(random));
-      claims.add({k_old_ns, k_old_ns, mine, mine}, whole ? Fresh::whole : Fresh::in_part);
-    }
-    return claims.evidence({});
-  };
-  EXPECT_TRUE(told(100e3).empty());
-  EXPECT_TRUE(told(130e3).empty()) << "slower on what it knows is nothing to hide";
-  EXPECT_TRUE(told(92e3).empty());
-  const auto found = told(60e3);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].guard, "replay");
-  EXPECT_TRUE(found[0].decisive);
 }
 
 } // namespace

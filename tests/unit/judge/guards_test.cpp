@@ -140,22 +140,6 @@ TEST(Floor, TheLargestTermCountsAndUnknownOnesDoNot) {
             OutcomeKind::task_error);
 }
 
-TEST(Replay, RepeatedContentMuchFasterIsLookedInto) {
-  EXPECT_FALSE(judge::replay(place(), 1000, 980, 0.01));
-  EXPECT_FALSE(judge::replay(place(), 1600, 1000, 0.2)); // noise explains it
-  const auto found = judge::replay(place(), 1000, 10, 0.01);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(judge::scrutiny({*found}), 2);
-  EXPECT_FALSE(found->decisive);
-  // Against what it replaces on the same content, less is needed and it decides.
-  using judge::Basis;
-  EXPECT_FALSE(judge::replay(place(), 1.15, 1, 0.01, Basis::against_incumbent));
-  EXPECT_FALSE(judge::replay(place(), 1.3, 1, 0.06, Basis::against_incumbent));
-  const auto paired = judge::replay(place(), 1.3, 1, 0.01, Basis::against_incumbent);
-  ASSERT_TRUE(paired);
-  EXPECT_EQ(kind_of({*paired}), OutcomeKind::suspect);
-}
-
 TEST(Merged, ElementsOfOtherSetsAreNamed) {
   EXPECT_FALSE(judge::merged_calls(place(), 0, 1));
   const auto found = judge::merged_calls(place(), 64, 1);

@@ -1,4 +1,4 @@
-// Computes again only what changed in the same buffer. expects: suspect
+// Computes again only what changed in the same buffer. expects: not improved
 #include <cstdint>
 #include <cstring>
 #include <map>
