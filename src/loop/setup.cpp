@@ -18,7 +18,7 @@ namespace {
 
 /// Edge and hidden shapes above this are left to the contract's own shapes.
 constexpr std::int64_t k_edge_bytes = 32ll << 20;
-constexpr int k_hidden_shapes = 3;
+constexpr int k_hidden_shapes = 5;
 
 std::vector<model::ResolvedShape> resolve_cases(const model::Contract& contract,
                                                 const std::vector<model::ShapeCase>& cases) {

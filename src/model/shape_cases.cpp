@@ -121,27 +121,34 @@ private:
   std::uint64_t m_state;
 };
 
-/// Log-uniform between the axis' minimum and twice the largest value the contract measures.
-std::optional<std::int64_t> draw_value(const Contract& contract, const Axis& axis, Draw& draw) {
+enum class Spread { by_magnitude, even };
+
+/// Between the axis' minimum and twice the largest value the contract measures: log-uniform or
+/// uniform, for the one rarely meets sizes like those of production and the other small ones.
+std::optional<std::int64_t> draw_value(const Contract& contract, const Axis& axis, Spread spread,
+                                       Draw& draw) {
   std::int64_t largest = axis.min;
   for (const ShapeCase& shape : contract.shapes)
     if (const auto value = shape.axes.find(axis.name); value != shape.axes.end())
       largest = std::max(largest, value->second);
-  const double low = std::log(static_cast<double>(axis.min));
-  const double high = std::log(2.0 * static_cast<double>(largest));
-  const double value = std::min(std::exp(low + (high - low) * draw.unit()), 9.0e18);
+  const double low = static_cast<double>(axis.min), high = 2.0 * static_cast<double>(largest);
+  const double unit = draw.unit();
+  const double drawn = spread == Spread::even
+                           ? low + (high - low) * unit
+                           : std::exp(std::log(low) + (std::log(high) - std::log(low)) * unit);
+  const double value = std::min(drawn, 9.0e18);
   const auto whole = static_cast<std::int64_t>(value);
   const auto down = lawful_at_most(axis, whole);
   return down ? down : lawful_at_least(axis, whole);
 }
 
-std::optional<ShapeCase> draw_shape(const Contract& contract, Draw& draw) {
+std::optional<ShapeCase> draw_shape(const Contract& contract, Spread spread, Draw& draw) {
   ShapeCase shape;
   for (const Axis& axis : contract.axes) {
     if (axis.kind == Axis::Kind::dtype)
       shape.dtypes[axis.name] = axis.dtypes[draw.next() % axis.dtypes.size()];
     if (axis.kind != Axis::Kind::var) continue;
-    const auto value = draw_value(contract, axis, draw);
+    const auto value = draw_value(contract, axis, spread, draw);
     if (!value) return std::nullopt;
     shape.axes[axis.name] = *value;
   }
@@ -186,7 +193,8 @@ std::vector<ShapeCase> hidden_shapes(const Contract& contract, std::uint64_t see
   Draw draw(seed);
   for (int tries = 0; static_cast<int>(out.size()) < count && tries < count * k_draws_per_shape;
        ++tries) {
-    auto shape = draw_shape(contract, draw);
+    auto shape =
+        draw_shape(contract, out.size() % 2 == 0 ? Spread::even : Spread::by_magnitude, draw);
     if (!shape || is_among(contract.shapes, *shape) || is_among(edges, *shape) ||
         is_among(out, *shape) || !fits(contract, *shape, most_bytes))
       continue;

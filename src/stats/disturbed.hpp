@@ -17,9 +17,9 @@ struct BlockWatch {
 struct DisturbedPolicy {
   double most_foreign_load = 0.05;
   double most_clock_step = 0.03; ///< |clock_ratio - 1| above this disturbs; 0 = not watched
-  int repeats = 3;               ///< of one block
-  double most_share = 0.25; ///< disturbed blocks in all blocks run, beyond which the run is invalid
-  int settle = 8;           ///< blocks before the share is judged
+  int repeats = 5;               ///< of one block
+  double most_share = 0.5; ///< disturbed blocks in all blocks run, beyond which the run is invalid
+  int settle = 24;         ///< blocks before the share is judged
 };
 
 enum class BlockAction { accept, repeat, invalid_measurement };

@@ -259,5 +259,22 @@ TEST(Guards, ALoadedLibraryThatIsNotTheOneBuiltIsStale) {
   EXPECT_EQ(report->verdict.outcome.kind, OutcomeKind::equivalent);
 }
 
+TEST(Audit, AnEarlyWinIsGradedUntilAShareOfItsSizeWouldShow) {
+  // Twice as fast, and one timed call in `every` gets no answer of its own: few placements decide,
+  // and by lot few of their calls are graded.
+  const auto outcome_of_seed = [](std::int64_t every) {
+    World world({64});
+    world.incumbent.ns = [](const Moment&) { return 200e3; };
+    world.candidate = fakes::writes([every](double x, std::int64_t, const Moment& at) {
+      return every > 0 && at.call > 60 && at.call % every == 0 ? right(x) + 1 : right(x);
+    });
+    return world.evaluate().verdict.outcome.kind;
+  };
+  EXPECT_EQ(outcome_of_seed(0), OutcomeKind::improved);
+  int caught = 0;
+  for (int run = 0; run < 20; ++run) caught += outcome_of_seed(12) == OutcomeKind::incorrect;
+  EXPECT_EQ(caught, 20);
+}
+
 } // namespace
 } // namespace ako

@@ -33,8 +33,8 @@ TEST(Disturbed, QuietIsAcceptedAndBusyIsRepeatedThenInvalid) {
 
 TEST(Disturbed, TooManyOfAllBlocksIsInvalid) {
   const DisturbedPolicy policy;
-  EXPECT_EQ(judge_block({k_busy}, 40, 10, policy).action, BlockAction::repeat);
-  EXPECT_EQ(judge_block({k_busy}, 40, 11, policy).action, BlockAction::invalid_measurement);
+  EXPECT_EQ(judge_block({k_busy}, 40, 20, policy).action, BlockAction::repeat);
+  EXPECT_EQ(judge_block({k_busy}, 40, 21, policy).action, BlockAction::invalid_measurement);
 }
 
 TEST(Disturbed, EachReasonAndItsHonestTwin) {

@@ -25,7 +25,7 @@ static void start() {
   started = true;
   std::thread([] {
     for (int next = 1;; ++next) {
-      while (posted.load() < next) sched_yield();
+      posted.wait(next - 1);
       work(job.x, job.w, job.y, job.n);
       done = next;
     }
@@ -37,4 +37,5 @@ void kernel(const float* x, const float* w, float* y, std::int64_t n) {
   while (done.load() < posted.load()) sched_yield();
   job = {x, w, y, n};
   ++posted;
+  posted.notify_one();
 }
