@@ -1,4 +1,4 @@
-// Once warm, one call in twelve gets the answer before. expects: incorrect
+// Once warm, one call in twelve gets the answer before. expects: incorrect or not improved
 #include <cstdint>
 #include <cstring>
 #include <vector>
