@@ -4,9 +4,13 @@
 #include "judge/rows.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
+#include <system_error>
+#include <thread>
 
 namespace ako::judge {
 namespace {
@@ -84,13 +88,56 @@ public:
     if (m_lines > 1) m_tiles.resize(static_cast<std::size_t>((m_columns + k_tile - 1) / k_tile));
   }
 
-  CompareResult run() {
-    const RowPlan plan = plan_rows(m_tensor);
+  /// Rows [first, end) of the plan; ranges that meet at a split() give what one range gives, but
+  /// for the last bits of sums.
+  void run(const RowPlan& plan, std::int64_t first, std::int64_t end) {
     const auto chunk = static_cast<std::size_t>(std::min(plan.length, k_chunk));
     m_got.resize(chunk);
     m_expected.resize(chunk);
-    for (std::int64_t row = 0; row < plan.rows; ++row) compare_row(row * plan.length, plan.length);
+    for (std::int64_t row = first; row < end; ++row) compare_row(row * plan.length, plan.length);
     flush_tiles();
+  }
+
+  /// The first row from `row` on that no tile of 64 lines begun before reaches into.
+  std::int64_t split(const RowPlan& plan, std::int64_t row) const {
+    for (; row < plan.rows; ++row)
+      if (m_lines == 1 || (row * plan.length / m_columns) % m_lines % k_tile == 0) return row;
+    return plan.rows;
+  }
+
+  /// Adds what was found in rows behind this one's.
+  void merge(const Close& next) {
+    CompareResult& mine = m_out;
+    const CompareResult& other = next.m_out;
+    const bool fatal = mine.nonfinite.fatal() > 0, other_fatal = other.nonfinite.fatal() > 0;
+    if (fatal != other_fatal ? other_fatal : !fatal && other.max_of_allowed > mine.max_of_allowed)
+      mine.worst = other.worst;
+    if (mine.first.element < 0) mine.first = other.first;
+    if (m_first_nan < 0) m_first_nan = next.m_first_nan;
+    mine.max_abs = std::max(mine.max_abs, other.max_abs);
+    mine.max_rel = std::max(mine.max_rel, other.max_rel);
+    mine.max_quanta = std::max(mine.max_quanta, other.max_quanta);
+    mine.max_of_allowed = std::max(mine.max_of_allowed, other.max_of_allowed);
+    if (is_worse_row(other.worst_row)) mine.worst_row = other.worst_row;
+    if (mine.worst_tile.elements == 0 ||
+        (other.worst_tile.elements > 0 && other.worst_tile.error > mine.worst_tile.error))
+      mine.worst_tile = other.worst_tile;
+    for (auto count : {&CompareResult::mismatches, &CompareResult::flips, &CompareResult::flushed,
+                       &CompareResult::bias_count})
+      mine.*count += other.*count;
+    for (auto count :
+         {&NonFinite::matched, &NonFinite::got_nan, &NonFinite::got_infinity,
+          &NonFinite::missed_infinity, &NonFinite::missed_nan, &NonFinite::expected_nan})
+      mine.nonfinite.*count += other.nonfinite.*count;
+    m_all.add(next.m_all);
+    m_cross += next.m_cross;
+    m_bias += next.m_bias;
+    m_capped += next.m_capped;
+    m_destroyed_rows += next.m_destroyed_rows;
+    m_flush_faults += next.m_flush_faults;
+  }
+
+  CompareResult finish() {
     conclude();
     return std::move(m_out);
   }
@@ -132,15 +179,20 @@ private:
       }
     }
     m_all.add(row);
-    const double error = row.relative();
-    Region& worst = m_out.worst_row;
-    if (worst.elements == 0 || error > worst.error ||
-        (error == worst.error && row.mismatches > worst.mismatches)) {
-      worst = {index_of(m_tensor, first), error, row.mismatches, length};
+    const Region region{{}, row.relative(), row.mismatches, length};
+    if (is_worse_row(region)) {
+      m_out.worst_row = region;
+      m_out.worst_row.index = index_of(m_tensor, first);
     }
     if (static_cast<double>(row.mismatches) > k_destroyed_share * static_cast<double>(length)) {
       ++m_destroyed_rows;
     }
+  }
+
+  bool is_worse_row(const Region& row) const {
+    const Region& worst = m_out.worst_row;
+    return row.elements > 0 && (worst.elements == 0 || row.error > worst.error ||
+                                (row.error == worst.error && row.mismatches > worst.mismatches));
   }
 
   /// Types of 16 bits and more: what is ordinary by vectors, the rest one by one.
@@ -479,10 +531,46 @@ private:
   CompareResult m_out;
 };
 
+constexpr std::int64_t k_part_elements = 1 << 20, k_most_parts = 64;
+
+/// Calls do(0) .. do(count - 1), each once, on as many threads as there are processors.
+void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  const auto take = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::thread> helpers;
+  const std::size_t most = std::max(1u, std::thread::hardware_concurrency());
+  try {
+    while (helpers.size() + 1 < std::min(most, count)) helpers.emplace_back(take);
+  } catch (const std::system_error&) {
+    // Fewer threads than wished for: the rest is done by those that are there.
+  }
+  take();
+  for (std::thread& helper : helpers) helper.join();
+}
+
 } // namespace
 
 base::Expected<CompareResult> compare_close(const CompareRequest& request) {
-  return Close(request).run();
+  const RowPlan plan = plan_rows(*request.got.tensor);
+  Close whole(request);
+  // Parts are cut by size alone, so that the result does not depend on the machine.
+  const std::int64_t wanted =
+      std::clamp<std::int64_t>(plan.rows * plan.length / k_part_elements, 1, k_most_parts);
+  std::vector<std::int64_t> cuts = {0};
+  for (std::int64_t part = 1; part < wanted; ++part)
+    cuts.push_back(std::max(cuts.back(), whole.split(plan, plan.rows / wanted * part)));
+  cuts.push_back(plan.rows);
+  std::vector<Close> behind;
+  behind.reserve(static_cast<std::size_t>(wanted));
+  for (std::int64_t part = 1; part < wanted; ++part) behind.emplace_back(request);
+  const auto one = [&](std::size_t part) {
+    (part == 0 ? whole : behind[part - 1]).run(plan, cuts[part], cuts[part + 1]);
+  };
+  in_parallel(static_cast<std::size_t>(wanted), one);
+  for (const Close& part : behind) whole.merge(part);
+  return whole.finish();
 }
 
 } // namespace ako::judge

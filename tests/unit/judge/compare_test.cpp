@@ -98,6 +98,38 @@ TEST(Close, CorrectRoundingPassesInEveryFloatingType) {
   }
 }
 
+TEST(Close, WhatIsComparedInPartsIsFoundAsInOne) {
+  const std::int64_t lines = 1536, columns = 2048; // three parts
+  CloseCase c(Dtype::float32, {lines, columns}, 16);
+  const Values values = test::normal_values(static_cast<std::size_t>(lines * columns));
+  Values bad = values;
+  const auto at = [&](std::int64_t line, std::int64_t column) -> double& {
+    return bad[static_cast<std::size_t>(line * columns + column)];
+  };
+  at(200, 7) += 0.5;
+  at(1000, 70) += 100;
+  at(1400, 9) += 1;
+  auto result = c.compare(bad, values);
+  EXPECT_FALSE(result.pass);
+  EXPECT_EQ(result.mismatches, 3);
+  EXPECT_EQ(result.first.index, (std::vector<std::int64_t>{200, 7}));
+  EXPECT_EQ(result.worst.index, (std::vector<std::int64_t>{1000, 70}));
+  EXPECT_EQ(result.worst_row.index, (std::vector<std::int64_t>{1000, 0}));
+  EXPECT_EQ(result.worst_tile.index, (std::vector<std::int64_t>{960, 64}));
+  EXPECT_EQ(result.worst_tile.elements, 64 * 64);
+  EXPECT_NEAR(result.max_abs, 100, 1e-4);
+  at(1500, 3) = k_nan; // not finite comes before large
+  result = c.compare(bad, values);
+  EXPECT_EQ(result.worst.index, (std::vector<std::int64_t>{1500, 3}));
+  EXPECT_EQ(result.nonfinite.got_nan, 1);
+  EXPECT_EQ(result.first.index, (std::vector<std::int64_t>{200, 7}));
+  // A scale that only the whole shows.
+  bad = values;
+  for (double& value : bad) value *= 1.01;
+  c.tolerance.rtol = 0.1;
+  EXPECT_NE(c.compare(bad, values).reason.find("scaled by 1.01"), std::string::npos);
+}
+
 TEST(Close, GrossDamageFailsInEveryFloatingType) {
   for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16,
                             Dtype::float8_e4m3fn, Dtype::float8_e5m2, Dtype::float4_e2m1fn}) {
