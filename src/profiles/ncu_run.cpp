@@ -34,6 +34,27 @@ std::string line_with(std::string_view text, std::initializer_list<std::string_v
   return {};
 }
 
+/// The program itself: what follows `env NAME=VALUE ...`.
+std::string program_of(const std::vector<std::string>& target) {
+  std::size_t at = 0;
+  if (at < target.size() && target[at] == "env")
+    for (++at; at < target.size() && target[at].find('=') != std::string::npos;) ++at;
+  return at < target.size() ? target[at] : std::string();
+}
+
+/// ncu's line and the last thing that the program itself said, if it said anything.
+std::string with_last_words(const std::string& line, const base::CommandResult& result) {
+  std::string last;
+  for (const std::string* text : {&result.out, &result.err})
+    for (std::size_t at = 0; at < text->size();) {
+      const std::size_t end = std::min(text->find('\n', at), text->size());
+      const std::string here = text->substr(at, end - at);
+      if (!here.empty() && !here.starts_with("==")) last = here.substr(0, 300);
+      at = end + 1;
+    }
+  return last.empty() ? line : fmt::format("{} It said: {}", line, last);
+}
+
 /// A complaint of ncu's that stands for a machine on which nothing can be counted.
 struct Refusal {
   std::vector<std::string_view> signs;
@@ -86,8 +107,8 @@ Status judge_end(const NcuJob& job, const base::CommandResult& result, std::stri
   const std::string line = line_with(all, {"==ERROR=="});
   if (line.find("error code") != std::string::npos || line.find("crash") != std::string::npos)
     return fail(ErrorKind::invalid, "the program that was profiled failed",
-                {.where = job.target.empty() ? std::string() : job.target[0],
-                 .found = line,
+                {.where = program_of(job.target),
+                 .found = with_last_words(line, result),
                  .allowed = "a program that ends with 0 by itself",
                  .next = "run it without ncu first"});
   if (!result.ok())
