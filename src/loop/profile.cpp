@@ -240,7 +240,7 @@ base::Expected<Capture> capture_side(const Session& session, const ProfileReques
   AKO_TRY(base::fs::path launcher, find_launcher());
   AKO_TRY(base::TemporaryDir folder, base::TemporaryDir::make("ako-launch"));
   const base::Json job = {{"task", session.workdir().task().string()},
-                          {"library", built->artifact.library_path},
+                          {"library", built->spec.library_path},
                           {"shape", out.shape},
                           {"device", "cuda"},
                           {"warmup", 2},
