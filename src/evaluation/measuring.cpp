@@ -24,6 +24,8 @@ struct PairRun {
 
 /// Time that grading may take after one block; the first of a placement gets more.
 constexpr std::int64_t k_grading_ns = 3'000'000, k_first_grading_ns = 20'000'000;
+/// Inputs and outputs of one set beyond which only one block of a placement is graded.
+constexpr std::int64_t k_large_bytes = 32ll << 20;
 /// A buffer of which this share still looks like marks is graded whatever the lot says.
 constexpr double k_doubtful_share = 0.25;
 constexpr double k_audit_odds = 6.9; ///< -ln of one in a thousand
@@ -103,6 +105,8 @@ private:
     if (m_out.ended) return pairs;
     AKO_TRY_STATUS(open(blocks().sets()));
     Grader grader(m_stage, m_request, shape(), m_scales[m_index]);
+    m_large = fresh_bytes(*m_request.contract, shape()) > k_large_bytes;
+    m_lot = m_coins.below(blocks().pairs);
     for (m_pair = 0; m_pair < blocks().pairs && !m_out.ended; ++m_pair) {
       if (m_request.stop && m_request.stop()) {
         m_out.ended = model::Outcome{
@@ -287,13 +291,16 @@ private:
   }
 
   /// Timed outputs in full, chosen by lot after the block ran, as many as the time allows: at least
-  /// one in the first block of every placement, otherwise one in so many blocks.
+  /// one in the first block of every placement, otherwise one in so many blocks. Large sets take
+  /// longer to grade than a block to run: one block of each placement is drawn for it.
   base::Status grade(Side side, const client::CheckReport& checked, model::Sample& row,
                      Grader& grader) {
     auto order = blocks().timed();
     for (std::size_t i = order.size(); i > 1; --i)
       std::swap(order[i - 1], order[static_cast<std::size_t>(m_coins.below(static_cast<int>(i)))]);
-    bool must = m_pair == 0 || m_coins.below(blocks().pairs) == 0;
+    bool must = m_audit_until > 0 || m_pair == m_lot;
+    if (!m_large) must = must || m_pair == 0 || m_coins.below(blocks().pairs) == 0;
+    else if (side == Side::incumbent && m_placement > 0) must = false;
     const auto doubtful = std::find(order.begin(), order.end(), doubtful_set(checked));
     if (doubtful != order.end()) {
       std::swap(*doubtful, order.front());
@@ -454,7 +461,8 @@ private:
   client::SampleReport m_last;        ///< of the block that ran last
   std::int64_t m_grading_ns = 0;
   std::size_t m_index = 0;
-  int m_placement = 0, m_pair = 0;
+  int m_placement = 0, m_pair = 0, m_lot = 0; ///< m_lot: the pair whose blocks are graded
+  bool m_large = false;
 };
 
 } // namespace
