@@ -15,11 +15,12 @@ for task in "$@"; do
     cd "$work" || exit
     git init -q . && git add -A && git -c user.name=ako -c user.email=ako@localhost commit -qm start
     ako check --all
+    ako refs read --required --quiet >/dev/null
     ako baseline
-    while IFS='|' read -r folder hypothesis; do
+    while IFS='|' read -r folder hypothesis cites; do
       [ $SECONDS -gt $end ] && break
       cp "iterations/$folder"/* solution/
-      ako try --json --hypothesis "$hypothesis" >"$out/$task/try-$folder.json" </dev/null
+      ako try --json --hypothesis "$hypothesis" --cites "$cites" >"$out/$task/try-$folder.json" </dev/null
       echo "$folder: exit $?"
     done <steps.txt
     ako log

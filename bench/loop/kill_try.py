@@ -70,7 +70,7 @@ def main() -> int:
         contract = folder / "task.toml"
         contract.write_text(contract.read_text().replace("N = 16384", "N = 512") + "\n[limits]\nplacements = 4\npairs = 4\n")
         (folder / "mine.txt").write_text("the user's own\n")
-        for words in (["check"], ["baseline"]):
+        for words in (["check"], ["refs", "read", "--required"], ["baseline"]):
             reply = ako(options.ako, folder, *words)
             if reply["exit"] != 0:
                 sys.exit(f"ako {words[0]}: {reply}")
@@ -83,7 +83,7 @@ def main() -> int:
             before = events(folder)
             whole = kill % 10 == 0
             begin = time.monotonic()
-            process = subprocess.Popen([options.ako, "try", "--hypothesis", f"try {number}", "--explore", "--json"], cwd=folder,
+            process = subprocess.Popen([options.ako, "try", "--hypothesis", f"try {number}", "--cites", "loop", "--explore", "--json"], cwd=folder,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
                                        env={**os.environ, MARK: str(number)})
             if not whole:

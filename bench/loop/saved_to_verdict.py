@@ -53,7 +53,7 @@ def prepare(program: str, folder: Path, warm: bool) -> None:
     run("git", "init", "-q", ".")
     run("git", "add", "-A")
     run("git", "-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "-qm", "start")
-    for words in (["check"], ["baseline"]):
+    for words in (["check"], ["refs", "read", "--required"], ["baseline"]):
         reply, _ = ako(program, folder, *words)
         if reply["exit"] != 0:
             sys.exit(f"ako {words[0]} ended with {reply['exit']}: {reply['outcome']} {reply['error']}")
@@ -63,7 +63,7 @@ def measure(program: str, folder: Path, run: int) -> dict:
     # An edit of this run's own, so that nothing comes from the cache of builds.
     source = FIRST.read_text() + f"\n// run {run} of {os.getpid()}, {time.time_ns()}\nextern \"C\" const int ako_bench_run_{run} = {run};\n"
     (folder / "solution/rmsnorm.cpp").write_text(source)
-    reply, wall = ako(program, folder, "try", "--hypothesis", "eight running sums")
+    reply, wall = ako(program, folder, "try", "--hypothesis", "eight running sums", "--cites", "cpu-kernels")
     timing = reply["data"]["timing"]
     parts = {name: timing[name] / 1e9 for name in ("judge_ns", "measure_ns", "second_opinion_ns")}
     build = timing["build_seconds"]

@@ -1,6 +1,8 @@
 #include "cli/command.hpp"
+#include "guides/templates.hpp"
 #include "ledger/writer.hpp"
 #include "loop/environment.hpp"
+#include "model/nearest.hpp"
 #include "workspace/create.hpp"
 #include "workspace/extract.hpp"
 #include "workspace/workdir.hpp"
@@ -16,6 +18,26 @@ struct Start {
   std::string lane;
   std::vector<std::string> questions, unresolved, left_out;
 };
+
+base::Expected<Start> from_template(const std::string& id, const std::string& name) {
+  AKO_TRY(const std::vector<guides::Template> all, guides::load_templates());
+  std::vector<std::string> ids;
+  for (const auto& one : all) {
+    ids.push_back(one.id);
+    if (one.id != id) continue;
+    Start out;
+    out.lane = one.lane;
+    AKO_TRY(out.files, workspace::starting_files(id, name));
+    out.kernel = name;
+    out.origin = "template " + id;
+    return out;
+  }
+  return base::fail(base::ErrorKind::usage, "there is no such template",
+                    {.where = "--template",
+                     .found = id,
+                     .allowed = model::join(ids),
+                     .next = model::did_you_mean(id, ids)});
+}
 
 base::Expected<Start> starting_point(const Arguments& arguments, const std::string& name) {
   Start out;
@@ -33,6 +55,7 @@ base::Expected<Start> starting_point(const Arguments& arguments, const std::stri
     out.lane = model::to_string(extracted.lane);
     return out;
   }
+  if (const auto id = arguments.maybe("template")) return from_template(*id, name);
   out.lane = arguments.text("lane", "cpu");
   AKO_TRY(out.files, workspace::starting_files(out.lane, name));
   out.kernel = name;
@@ -40,8 +63,37 @@ base::Expected<Start> starting_point(const Arguments& arguments, const std::stri
   return out;
 }
 
+/// The templates that there are, instead of a task.
+base::Expected<Reply> list_templates(const Arguments& arguments) {
+  AKO_TRY(const std::vector<guides::Template> all, guides::load_templates());
+  Reply reply;
+  base::Json list = base::Json::array();
+  std::size_t width = 0;
+  for (const auto& one : all) width = std::max(width, one.id.size());
+  for (const auto& one : all) {
+    if (arguments.has("lane") && arguments.text("lane") != one.lane) continue;
+    reply.text += fmt::format("{:<{}}  {}\n", one.id, width, one.title);
+    list.push_back({{"id", one.id},
+                    {"title", one.title},
+                    {"lane", one.lane},
+                    {"families", one.families},
+                    {"guides", one.guides},
+                    {"findings", one.findings}});
+  }
+  reply.text += "ako new NAME --template ID\n";
+  reply.data = {{"templates", std::move(list)}};
+  return reply;
+}
+
 base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+  if (arguments.has("templates")) return list_templates(arguments);
   const std::string name = arguments.text("name");
+  if (name.empty())
+    return base::fail(base::ErrorKind::usage, "a task needs a name",
+                      {.where = "ako new",
+                       .found = "no name",
+                       .allowed = "a name, or --templates",
+                       .next = "ako new NAME"});
   AKO_TRY(Start start, starting_point(arguments, name));
   workspace::CreateRequest request;
   request.base_dir = context.dir;
@@ -83,11 +135,14 @@ extern const Command k_new{
     "With an AKO4ALL checkout in the folder the task is a worktree beside it on a branch "
     "ako/NAME;\n"
     "otherwise a git repository of its own. Nothing that exists is touched; no network is used.",
-    {{"name", "folder and task name"}},
+    {{"name", "folder and task name", Arity::one, false}},
     {{"from", "REPO:path::symbol", "extract a C++ or CUDA kernel with the local includes it needs"},
      {"include", "DIR", "folder inside REPO that is searched for includes", Arity::many},
-     {"lane", "LANE", "starting task of this lane (default cpu)"}},
+     {"lane", "LANE", "starting task of this lane (default cpu)"},
+     {"template", "ID", "kernel template to start from: contract, reference, baseline, kernel, note"},
+     {"templates", "", "list the kernel templates (of --lane) and make nothing", Arity::flag}},
     {"ako new rmsnorm", "ako new softmax --lane cuda",
+     "ako new --templates", "ako new norm --template cuda/norm",
      "ako new rms --from ../vllm:csrc/layernorm_kernels.cu::vllm::rms_norm_kernel",
      "ako new rmsnorm --from ../llm:src/norm.cpp::rms_norm",
      "ako -C ~/kernels new softmax --from ../engine:csrc/softmax.cpp::eng::softmax --include "

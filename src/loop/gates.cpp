@@ -38,6 +38,24 @@ std::optional<ClosedGate> baseline_gate(const Facts& facts) {
   return std::nullopt;
 }
 
+std::optional<ClosedGate> reading_gate(const Facts& facts, const std::vector<std::string>& unread) {
+  if (!facts.reading_trouble.empty())
+    return ClosedGate{Gate::reading, "what must be read is not known: " + facts.reading_trouble,
+                      "ako refs"};
+  if (unread.empty()) return std::nullopt;
+  std::string all;
+  for (const auto& name : unread) all += (all.empty() ? "" : ", ") + name;
+  return ClosedGate{Gate::reading, "required and not on record as read: " + all,
+                    "ako refs read --required"};
+}
+
+std::optional<ClosedGate> citation_gate(const Facts& facts) {
+  if (facts.citation != Citation::none) return std::nullopt;
+  return ClosedGate{Gate::citation, "the hypothesis cites neither a guide nor a finding",
+                    "ako try --cites ID --hypothesis \"...\" (ids: ako refs --all; ako refs search "
+                    "WORDS)"};
+}
+
 } // namespace
 
 std::vector<ClosedGate> closed_gates(Claim claim, const Facts& facts) {
@@ -49,12 +67,15 @@ std::vector<ClosedGate> closed_gates(Claim claim, const Facts& facts) {
     add(ClosedGate{Gate::clean_harness, facts.harness_trouble, "ako preflight"});
   add(contract_gate(facts));
   if (claim == Claim::baseline) return out;
+  if (claim == Claim::iteration) add(reading_gate(facts, facts.unread));
+  if (claim == Claim::port) add(reading_gate(facts, facts.unread_for_port));
   add(baseline_gate(facts));
   if (claim == Claim::iteration) {
     if (facts.standing.stall_event && !facts.direction_given)
       add(ClosedGate{Gate::direction,
                      "the last iterations were correct and not better: a new direction is due",
                      "ako try --direction \"...\""});
+    add(citation_gate(facts));
     return out;
   }
   if (facts.standing.incumbent && !facts.standing.second_opinion_event)

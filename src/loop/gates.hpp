@@ -15,8 +15,10 @@ namespace ako::loop {
 //      enumerator         spelling
 #define AKO_GATES(X)                                                                               \
   X(contract_proven,   "contract-proven")   /* ako check passed for this very contract          */ \
+  X(reading,           "reading")           /* the guides that the task requires, as they are    */ \
   X(baseline,          "baseline")          /* measured for this contract on this machine        */ \
   X(direction,         "direction")         /* after a stall: a direction or another lane        */ \
+  X(citation,          "citation")          /* the hypothesis names a guide or a finding         */ \
   X(clean_harness,     "clean-harness")     /* inside an AKO4ALL checkout: clean and at upstream */ \
   X(second_opinion,    "second-opinion")    /* the incumbent was confirmed by fresh processes    */
 // clang-format on
@@ -27,6 +29,9 @@ enum class Gate {
 #undef AKO_X
 };
 const char* to_string(Gate gate);
+
+/// What a step's hypothesis says it rests on.
+enum class Citation { not_asked, none, given };
 
 /// What becomes a claim.
 enum class Claim { baseline, iteration, port, report };
@@ -40,6 +45,9 @@ struct Facts {
   base::Hash baseline_contract, baseline_environment; ///< of the last baseline; empty = none
   base::Hash baseline;                                ///< its identity: hash of the fastest library
   bool direction_given = false;                       ///< with this very step
+  Citation citation = Citation::not_asked;            ///< of this very step
+  std::vector<std::string> unread, unread_for_port;   ///< required guides, by name
+  std::string reading_trouble; ///< why it is not known what must be read; empty = it is
   std::string harness_trouble; ///< why the AKO4ALL checkout is not clean; empty = clean or none
 };
 

@@ -1,6 +1,7 @@
 #include "loop/session.hpp"
 
 #include "loop/environment.hpp"
+#include "loop/reading.hpp"
 #include "model/contract_toml.hpp"
 
 namespace ako::loop {
@@ -69,6 +70,10 @@ base::Expected<Facts> Session::facts() const {
   // Without the device that a task needs its record can still be read; no gate that asks for the
   // machine of the baseline opens then.
   if (auto where = target()) out.environment = environment_of(host_facts(), *where, "").identity;
+  Unread unread = unread_of(*this);
+  out.unread = std::move(unread.iteration);
+  out.unread_for_port = std::move(unread.port);
+  out.reading_trouble = std::move(unread.trouble);
   AKO_TRY(base::fs::path path, m_workdir.ledger());
   std::error_code ignored;
   if (!base::fs::exists(path, ignored)) return out;

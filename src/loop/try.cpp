@@ -6,6 +6,8 @@
 #include "loop/environment.hpp"
 #include "loop/interrupt.hpp"
 #include "loop/profile.hpp"
+#include "loop/reading.hpp"
+#include "model/nearest.hpp"
 #include "workspace/commit.hpp"
 #include "workspace/git.hpp"
 #include "workspace/revert.hpp"
@@ -65,6 +67,8 @@ private:
   base::Status pass_gates() {
     AKO_TRY(m_facts, m_session.facts());
     m_facts.direction_given = !m_request.direction.empty();
+    AKO_TRY(m_cited, cited_by(m_request.hypothesis, m_request.cites, m_facts.standing.iterations));
+    m_facts.citation = m_cited.empty() ? Citation::none : Citation::given;
     auto closed = closed_gates(Claim::iteration, m_facts);
     AKO_TRY_STATUS(pass(closed, m_request.waive));
     AKO_TRY(ledger::Writer writer, m_session.writer());
@@ -176,7 +180,7 @@ private:
     m_iteration.hypothesis = m_request.hypothesis;
     m_iteration.prediction = m_request.prediction;
     m_iteration.predicted_gain = m_request.predicted_gain;
-    m_iteration.cites = m_request.cites;
+    m_iteration.cites = model::join(m_cited);
     m_iteration.direction = m_request.direction;
     m_iteration.lane = model::to_string(m_session.contract().kernel.lane);
     m_iteration.explore = m_request.explore;
@@ -322,6 +326,7 @@ private:
   Builder m_builder;
   Facts m_facts;
   Incumbent m_incumbent;
+  std::vector<std::string> m_cited;
   std::optional<ledger::Writer> m_writer;
   std::optional<executors::Lease> m_lease;
   base::Hash m_head;

@@ -36,6 +36,7 @@ constexpr KeySpec k_kernel[] = {
     {"compiler", "string", "the lane's own", "program that compiles: g++, clang++, nvcc"},
     {"architectures", "list of strings", "the device at hand", "targets such as sm_90a"},
     {"workload", "latency, throughput", "throughput", "what matters in production"},
+    {"family", "word", "inferred", "kind of kernel, such as gemm: chooses the reading; no part of the contract's identity"},
     {"call_sites", "list of strings", "none", "where production calls the kernel"},
     {"prepare", "symbol", "none", "function of entry.file called once for the static tensors, timed apart"},
     {"plan", "symbol", "none", "function of entry.file called once per shape, timed apart"},

@@ -43,6 +43,18 @@ Status check_architectures(const Section& section, const Kernel& kernel) {
   return {};
 }
 
+/// A word for the reading list: what is judged does not depend on it, so it is checked and not kept.
+Status check_family(const Section& section) {
+  std::string family;
+  AKO_TRY_STATUS(section.read("family", family));
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  if (std::all_of(family.begin(), family.end(), plain)) return {};
+  return section.error("family", fmt::format("'{}' is no family of kernels", family),
+                       "a word in small letters, such as gemm; `ako refs` lists them");
+}
+
 } // namespace
 
 Status read_kernel(const Reading& reading) {
@@ -61,6 +73,7 @@ Status read_kernel(const Reading& reading) {
   AKO_TRY_STATUS(section.read("architectures", kernel.architectures));
   AKO_TRY_STATUS(check_architectures(section, kernel));
   AKO_TRY_STATUS(section.read("call_sites", kernel.call_sites));
+  AKO_TRY_STATUS(check_family(section));
   AKO_TRY_STATUS(section.read("prepare", kernel.prepare));
   AKO_TRY_STATUS(check_symbol(section, "prepare", kernel.prepare, kernel.lane));
   AKO_TRY_STATUS(section.read("plan", kernel.plan));

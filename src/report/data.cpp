@@ -21,6 +21,22 @@ template <class T> Status all(Reader& reader, std::vector<ledger::Recorded<T>>& 
   return {};
 }
 
+Status read_readings(Reader& reader, Data& data) {
+  AKO_TRY(const auto events, reader.all<ledger::ReferencesRead>());
+  for (const auto& event : events)
+    for (const auto& guide : event.payload.guides) {
+      auto there = std::find_if(data.readings.begin(), data.readings.end(),
+                                [&](const GuideRead& one) { return one.id == guide.id; });
+      if (there == data.readings.end())
+        there = data.readings.insert(there, GuideRead{guide.id, {}, {}, 0, 0});
+      there->title = guide.title;
+      there->hash = guide.hash;
+      there->ts_ns = event.event.ts_ns;
+      ++there->times;
+    }
+  return {};
+}
+
 Status read_iterations(Reader& reader, Data& data, std::int64_t most) {
   AKO_TRY(const auto page, reader.page(most));
   if (page.empty()) return {};
@@ -66,7 +82,7 @@ Expected<Data> collect(Reader& reader, std::int64_t most) {
   AKO_TRY_STATUS(last(reader, data.contract));
   AKO_TRY_STATUS(last(reader, data.self_test));
   AKO_TRY_STATUS(last(reader, data.environment));
-  AKO_TRY_STATUS(last(reader, data.references));
+  AKO_TRY_STATUS(read_readings(reader, data));
   AKO_TRY(data.baseline, reader.last<ledger::Baseline>());
   AKO_TRY_STATUS(read_iterations(reader, data, most));
   AKO_TRY_STATUS(read_incumbent(reader, data));
@@ -80,6 +96,8 @@ Expected<Data> collect(Reader& reader, std::int64_t most) {
   AKO_TRY_STATUS(all(reader, data.interruptions));
   return data;
 }
+
+std::string guide_file(const GuideRead& guide) { return "references/" + guide.id + ".md"; }
 
 std::optional<Claim> claim(const Data& data) {
   if (!data.incumbent) return std::nullopt;
@@ -107,6 +125,8 @@ std::vector<std::string> untested(const Data& data) {
   else if (!data.self_test->passed) out.emplace_back("The contract's last self-test failed.");
   else if (data.contract && data.self_test->contract != data.contract->hash)
     out.emplace_back("The contract changed after its last self-test.");
+  if (data.standing.iterations > 0 && data.readings.empty())
+    out.emplace_back("No guide is on record as read.");
   if (data.incumbent && !data.second_opinion)
     out.emplace_back("The incumbent has no second opinion.");
   if (data.incumbent && data.second_opinion && !data.second_opinion->agreed)

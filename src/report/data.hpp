@@ -10,13 +10,21 @@
 
 namespace ako::report {
 
+/// One guide as it stands on record: the edition that was read last.
+struct GuideRead {
+  std::string id, title;
+  base::Hash hash;
+  std::int64_t ts_ns = 0; ///< when
+  int times = 0;          ///< how often, whatever the edition
+};
+
 struct Data {
   ledger::Standing standing;
   std::optional<ledger::TaskCreated> task;
   std::optional<ledger::ContractSeen> contract;
   std::optional<ledger::SelfTest> self_test;
   std::optional<ledger::Environment> environment;
-  std::optional<ledger::ReferencesRead> references;
+  std::vector<GuideRead> readings; ///< in the order in which they were first read
   std::optional<ledger::Recorded<ledger::Baseline>> baseline;
   std::optional<ledger::Recorded<ledger::Iteration>> incumbent; ///< absent = the baseline stands
   std::optional<ledger::SecondOpinion> second_opinion;          ///< about the incumbent
@@ -32,6 +40,9 @@ struct Data {
   std::vector<ledger::Recorded<ledger::Note>> notes;
   std::vector<ledger::Recorded<ledger::Interrupted>> interruptions;
 };
+
+/// "references/loop.md": the guide's file as it comes with ako.
+std::string guide_file(const GuideRead& guide);
 
 inline constexpr std::int64_t k_most_iterations = 1000;
 

@@ -105,13 +105,11 @@ std::string how(const Data& data) {
 
 std::string rest(const Data& data) {
   std::string out;
-  if (data.references) {
-    out += "## References read\n\n";
-    for (const auto& each : data.references->guides)
-      out += fmt::format("- {} ({}, {})\n", md_line(each.title), md_line(each.id),
-                         short_hash(each.hash));
-    out += "\n";
-  }
+  if (!data.readings.empty()) out += "## References read\n\n";
+  for (const auto& each : data.readings)
+    out += fmt::format("- {}: {} (edition `{}`, read {})\n", md_line(guide_file(each)),
+                       md_line(each.title), short_hash(each.hash), base::iso_time(each.ts_ns));
+  if (!data.readings.empty()) out += "\n";
   if (!data.profiles.empty()) out += "## Profiles\n\n";
   for (const auto& each : data.profiles)
     out += fmt::format("- {}: {}\n", md_line(each.payload.tool), md_line(each.payload.summary));

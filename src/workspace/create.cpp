@@ -160,6 +160,8 @@ Expected<std::vector<model::SourceText>> starting_files(const std::string& lane,
     AKO_TRY(const auto names, base::list_files(place / lane));
     std::vector<model::SourceText> files;
     for (const auto& file : names) {
+      // Below a lane's own starting task lie the templates of its kernels, each a task of its own.
+      if (fs::is_regular_file(place / lane / *file.begin() / "task.toml", why)) continue;
       AKO_TRY(std::string text, base::read_file(place / lane / file));
       for (std::size_t at = 0; (at = text.find("{{name}}", at)) != std::string::npos;)
         text.replace(at, 8, name);

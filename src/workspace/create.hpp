@@ -28,8 +28,8 @@ struct Created {
 /// (kind refused); what it made itself is removed again when a later step fails. Uses no network.
 base::Expected<Created> create_task(const CreateRequest& request);
 
-/// The starting task as task-relative files: templates/<lane>/ of the installed or source tree,
-/// with "{{name}}" replaced. Kind environment when no templates folder is found.
+/// The starting task as task-relative files: templates/<lane>/ of the installed or source tree, or
+/// for "<lane>/<template>" that of a kernel, with "{{name}}" replaced. Kind environment when no templates folder is found.
 base::Expected<std::vector<model::SourceText>> starting_files(const std::string& lane,
                                                               const std::string& name);
 

@@ -6,7 +6,7 @@ import sqlite3
 from tool import WAIVED, Case, main
 
 COMMANDS = ["new", "check", "doctor", "calibrate", "baseline", "try", "bench", "status", "log", "show", "report", "verify",
-            "compare", "diagnose"]
+            "compare", "diagnose", "refs"]
 
 
 class Help(Case):
@@ -47,7 +47,7 @@ class FreshMachine(Case):
         self.assertEqual(reply.data["branch"], "main")
         self.assertEqual(self.git(task, "status", "--porcelain"), "")
         reply = self.ako("status", at=task, exit=0)
-        self.assertEqual([gate["gate"] for gate in reply.data["closed_gates"]], ["contract-proven", "baseline"])
+        self.assertEqual([gate["gate"] for gate in reply.data["closed_gates"]], ["contract-proven", "reading", "baseline"])
         self.assertEqual(reply.data["next"], "ako check")
         reply = self.refused("try", "--hypothesis", "too early", at=task, exit=4, kind="refused", says="contract-proven")
         self.assertEqual(reply.error["next"], "ako check")
@@ -137,6 +137,7 @@ class OnRecord(Case):
                      "a/a", "slow_down", "canary"):
             self.assertTrue(steps[name], name)
 
+        self.ako("refs", "read", "--required", at=task, exit=0)
         baseline = self.quietly("baseline", at=task)
         self.assertEqual(baseline.data["fastest"], "first")
         shape = baseline.data["entries"][0]["shapes"][0]
@@ -149,7 +150,7 @@ class OnRecord(Case):
         self.refused("bench", "baseline:secnod", at=task, exit=2, says="secnod")
 
         self.solution(task, body="  for (int i = 0; i < (n & ~15); ++i) y[i] = 0.5f * x[i];")
-        self.ako("try", "--hypothesis", "whole blocks of sixteen", "--predict-gain", "40", "--cites", "guide-1",
+        self.ako("try", "--hypothesis", "whole blocks of sixteen", "--predict-gain", "40", "--cites", "numerics",
                  at=task, exit=11)
 
         status = self.ako("status", at=task, exit=0)
@@ -167,6 +168,7 @@ class OnRecord(Case):
         show = self.ako("show", "1", "--diff", "--evidence", "--samples", at=task, exit=0)
         recorded = show.data["iteration"]
         self.assertEqual(recorded["hypothesis"], "whole blocks of sixteen")
+        self.assertEqual(recorded["cites"], "numerics")
         self.assertAlmostEqual(recorded["predicted_gain"], 0.4)
         self.assertTrue(recorded["baseline"], "an iteration names the baseline that it belongs to")
         self.assertIn("n & ~15", show.data["diff"])
@@ -183,7 +185,9 @@ class OnRecord(Case):
         self.assertEqual(verify.data["events"], len(self.events(task)))
         self.assertEqual(verify.data["heads"], 1)
 
-        self.assertIn("whole blocks of sixteen", (task / "ITERATIONS.md").read_text())
+        iterations = (task / "ITERATIONS.md").read_text()
+        for part in ("whole blocks of sixteen", "- Cites: numerics", "references/loop.md", "references/measuring.md"):
+            self.assertIn(part, iterations)
         self.assertTrue((task / "context/halve_notes.md").is_file())
         self.assertTrue((task / "bench/bench_halve.cpp").is_file())
 

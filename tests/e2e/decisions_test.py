@@ -143,8 +143,9 @@ class Decisions(Case):
         reply = self.ako("try", "--hypothesis", "h", "--waive", "only looking", at=task, exit=11)
         self.assertTrue(any("solution/ is left as it is" in warning for warning in reply.json["warnings"]), reply)
         self.assertEqual((task / "solution/halve.cpp").read_text(), tried)
-        self.assertEqual(self.ako("status", at=task, exit=0).data["waivers"], 2)
-        self.assertEqual(self.ako("show", at=task, exit=0).data["iteration"]["waived"], ["contract-proven", "baseline"])
+        self.assertEqual(self.ako("status", at=task, exit=0).data["waivers"], 3)
+        self.assertEqual(self.ako("show", at=task, exit=0).data["iteration"]["waived"],
+                         ["contract-proven", "reading", "baseline"])
         self.ako("report", at=task, exit=0)
         self.assertIn("only looking", (task / "report.md").read_text())
 
@@ -196,6 +197,7 @@ class Decisions(Case):
         (task / "solution/halve.cpp").rename(task / odd)
         self.edit(task / "task.toml", "solution/halve.cpp", odd)
         self.quietly("check", at=task)
+        self.ako("refs", "read", "--required", at=task, exit=0)
         self.quietly("baseline", at=task)
         good = (task / odd).read_text()
         (task / odd).write_text(good.replace("0.5f * x[i]", "0"))

@@ -84,8 +84,10 @@ class Case(unittest.TestCase):
 
     # --- running -----------------------------------------------------------------------------------------------
 
-    def start(self, *words, at=None, env=None, **more):
-        """ako in the background; the caller waits for it with finish()."""
+    def start(self, *words, at=None, env=None, cites="loop", **more):
+        """ako in the background; the caller waits for it with finish(). A step that cites nothing cites `cites`."""
+        if words[0] == "try" and "--hypothesis" in words and "--cites" not in words and cites:
+            words = (*words, "--cites", cites)
         process = subprocess.Popen(
             [AKO, *map(str, words)], cwd=at or self.folder, env={**self.environment, **(env or {})},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
@@ -212,6 +214,7 @@ class Case(unittest.TestCase):
         if not hasattr(cls, "proven"):
             task = self.make_task(cls.top / "proven" / "task")
             self.quietly("check", at=task)
+            self.ako("refs", "read", "--required", at=task, exit=0)
             self.quietly("baseline", at=task)
             cls.proven = task
         task = self.folder / "task"

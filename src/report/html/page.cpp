@@ -247,11 +247,12 @@ std::string how(const Data& data) {
 
 std::string rest(const Data& data) {
   std::string out;
-  if (data.references) {
+  if (!data.readings.empty()) {
     out += "<h2>References read</h2><ul>";
-    for (const auto& each : data.references->guides)
-      out += fmt::format("<li>{} <code>{}</code> <span class=\"dim\">{}</span></li>",
-                         html(each.title), html(each.id), html(short_hash(each.hash)));
+    for (const auto& each : data.readings)
+      out += fmt::format("<li>{} <code>{}</code> <span class=\"dim\">{}, read {}</span></li>",
+                         html(each.title), html(guide_file(each)), html(short_hash(each.hash)),
+                         base::iso_time(each.ts_ns));
     out += "</ul>";
   }
   if (!data.ports.empty() || !data.validations.empty()) {

@@ -100,6 +100,17 @@ std::string turns_after(const Data& data, std::int64_t number) {
 
 bool failed(const ledger::Iteration& it) { return it.decision == model::Decision::revert; }
 
+std::string reading_text(const Data& data) {
+  std::string out = "## Reading\n\n";
+  if (data.readings.empty())
+    return out + "No guide is on record as read: `ako refs read --required`.\n";
+  out += "| File | Guide | Edition | Read |\n| --- | --- | --- | --- |\n";
+  for (const auto& each : data.readings)
+    out += fmt::format("| {} | {} | `{}` | {} |\n", md_line(guide_file(each)), md_line(each.title),
+                       short_hash(each.hash), base::iso_time(each.ts_ns));
+  return out;
+}
+
 std::string contract_text(const Data& data) {
   std::string out = "## Contract\n\n";
   if (!data.contract) return out + "No contract is on record yet: `ako check`.\n";
@@ -144,7 +155,9 @@ std::vector<Block> iterations_blocks(const Data& data) {
                            commit == data.commits.end() ? each.payload.commit : commit->second);
     list += turns_after(data, each.payload.number);
   }
-  return {{"baseline", baseline_text(data)}, {"iterations", list}};
+  return {{"baseline", baseline_text(data)},
+          {"iterations", list},
+          {"reading", reading_text(data)}};
 }
 
 std::string notes_heading(const Data& data) {

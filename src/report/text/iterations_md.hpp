@@ -10,7 +10,7 @@
 
 namespace ako::report {
 
-/// Blocks "baseline" and "iterations".
+/// Blocks "baseline", "iterations" and "reading".
 std::vector<Block> iterations_blocks(const Data& data);
 std::string iterations_heading(const Data& data);
 

@@ -57,6 +57,14 @@ const Missing k_missing[] = {
      Claim::iteration, Gate::baseline, "ako baseline", "changed since the baseline"},
     {"baseline of another machine", [](Facts& f) { f.baseline_environment = k_other; },
      Claim::report, Gate::baseline, "ako baseline", "another machine"},
+    {"guides not read", [](Facts& f) { f.unread = {"loop", "tma (changed since it was read)"}; },
+     Claim::iteration, Gate::reading, "ako refs read --required", "loop, tma (changed"},
+    {"guides of a port not read", [](Facts& f) { f.unread_for_port = {"porting-back"}; },
+     Claim::port, Gate::reading, "ako refs read --required", "porting-back"},
+    {"guides not found", [](Facts& f) { f.reading_trouble = "the guides were not found"; },
+     Claim::iteration, Gate::reading, "ako refs", "the guides were not found"},
+    {"nothing cited", [](Facts& f) { f.citation = Citation::none; }, Claim::iteration,
+     Gate::citation, "ako try --cites", "neither a guide nor a finding"},
     {"stalled", [](Facts& f) { f.standing.stall_event = 9; }, Claim::iteration, Gate::direction,
      "ako try --direction", "new direction"},
     {"harness not clean", [](Facts& f) { f.harness_trouble = "AKO4ALL has changes"; },
@@ -94,6 +102,16 @@ TEST(Gates, ADirectionOpensTheLoopAfterAStall) {
   EXPECT_THAT(closed(Claim::report, facts), IsEmpty());
 }
 
+TEST(Gates, LookingAndBaselinesNeedNoReadingAndAStepThatCitesIsNotAsked) {
+  Facts facts = complete();
+  facts.unread = facts.unread_for_port = {"loop"};
+  EXPECT_THAT(closed(Claim::baseline, facts), IsEmpty());
+  EXPECT_THAT(closed(Claim::report, facts), IsEmpty());
+  facts = complete();
+  facts.citation = Citation::given;
+  EXPECT_THAT(closed(Claim::iteration, facts), IsEmpty());
+}
+
 TEST(Gates, OnlyClaimsAboutAnIncumbentNeedItsSecondOpinion) {
   Facts facts = complete();
   facts.standing.incumbent = ledger::IterationRow{};
@@ -123,11 +141,11 @@ TEST(Gates, AClosedGateRefusesWithFindingAndRemedyAndAWaiverPasses) {
 
 TEST(Gates, EachHasAName) {
   std::vector<std::string> names;
-  for (Gate gate : {Gate::contract_proven, Gate::baseline, Gate::direction, Gate::clean_harness,
-                    Gate::second_opinion})
+  for (Gate gate : {Gate::contract_proven, Gate::reading, Gate::baseline, Gate::direction,
+                    Gate::citation, Gate::clean_harness, Gate::second_opinion})
     names.emplace_back(to_string(gate));
-  EXPECT_THAT(names, ElementsAre("contract-proven", "baseline", "direction", "clean-harness",
-                                 "second-opinion"));
+  EXPECT_THAT(names, ElementsAre("contract-proven", "reading", "baseline", "direction", "citation",
+                                 "clean-harness", "second-opinion"));
 }
 
 } // namespace

@@ -66,7 +66,7 @@ TEST(Tables, TheLogShowsOutcomeGainAndDecision) {
 TEST(IterationsMd, HasTheSeedsForm) {
   const Data all = data();
   const auto blocks = iterations_blocks(all);
-  ASSERT_EQ(blocks.size(), 2u);
+  ASSERT_EQ(blocks.size(), 3u);
   expect_in(blocks[0].text, {"Device: AMD EPYC 7B13", "M=1 H=4096", "bfloat16", "Warm-up: 20",
                              "iterations: 400", "p50", "p95", "1.84 us", "1.912 us"});
   expect_in(blocks[1].text,
@@ -74,6 +74,11 @@ TEST(IterationsMd, HasTheSeedsForm) {
              "- Change:", "- Result: improved, +31.20 %", "- Decision: keep", "### Iteration 2",
              "- Result: incorrect", "- Waived: references", "> Stall: 3 iterations",
              "- Direction: fewer instructions", "- Against the baseline: +41.20 %"});
+  const std::string edition = "Memory on the host | `" + base::sha256("newer").substr(0, 12);
+  expect_in(blocks[2].text,
+            {"| references/cpu-memory.md |", edition.c_str(), "| references/loop.md | The loop |"});
+  EXPECT_EQ(blocks[2].text.find(base::sha256("g").substr(0, 12)), std::string::npos)
+      << "an edition that was read before a later one";
   const auto notes = notes_blocks(all);
   ASSERT_EQ(notes.size(), 3u);
   expect_in(notes[0].text, {"## Contract", "name = \"rmsnorm\""});
