@@ -37,8 +37,8 @@ base::Expected<loop::Reading> imagined(const Arguments& arguments) {
   out.architectures = arguments.all("arch");
   AKO_TRY(out.family, guides::family_of(out.routing, {}, arguments.text("family", "elementwise")));
   out.family.reason = arguments.has("family") ? "as asked" : "unless --family says otherwise";
-  guides::Question question{out.lane, out.architectures, out.family.id,
-                            arguments.text("claim", "iteration"), {}};
+  guides::Question question{
+      out.lane, out.architectures, out.family.id, arguments.text("claim", "iteration"), {}};
   out.items = guides::reading(guides::required(out.routing, out.library, question), {});
   return out;
 }
@@ -115,12 +115,11 @@ base::Expected<Reply> read(const Context& context, const Arguments& arguments,
                     {"text", std::string(guide->shown())}});
   }
   if (session) AKO_TRY_STATUS(loop::record_reading(*session, shown));
-  else
-    reply.warnings.push_back("there is no task here: nothing was put on record");
-  reply.text += shown.empty() ? "everything that is required is read\n"
-                              : fmt::format("-- {} shown{}: {}\n", shown.size(),
-                                            session ? " and on record as read" : "",
-                                            model::join(ids));
+  else reply.warnings.push_back("there is no task here: nothing was put on record");
+  reply.text += shown.empty()
+                    ? "everything that is required is read\n"
+                    : fmt::format("-- {} shown{}: {}\n", shown.size(),
+                                  session ? " and on record as read" : "", model::join(ids));
   reply.data = {{"guides", std::move(list)}, {"recorded", session.has_value()}};
   return reply;
 }
@@ -128,11 +127,9 @@ base::Expected<Reply> read(const Context& context, const Arguments& arguments,
 base::Expected<Reply> search(const Arguments& arguments, const std::vector<std::string>& words) {
   AKO_TRY(const std::int64_t limit, arguments.integer("limit", 5));
   if (limit < 1 || limit > 100)
-    return base::fail(base::ErrorKind::usage, "so many results are not shown",
-                      {.where = "--limit",
-                       .found = std::to_string(limit),
-                       .allowed = "1 to 100",
-                       .next = {}});
+    return base::fail(
+        base::ErrorKind::usage, "so many results are not shown",
+        {.where = "--limit", .found = std::to_string(limit), .allowed = "1 to 100", .next = {}});
   AKO_TRY(const guides::Library library, open_library());
   std::optional<guides::ToolkitPlace> toolkit;
   if (!arguments.has("guides-only")) {
@@ -186,13 +183,15 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
 extern const Command k_refs{
     "refs",
     "what must be read, reading it, and looking things up",
-    "Without a word: the guides that this task requires, by lane, architecture, family and what its\n"
+    "Without a word: the guides that this task requires, by lane, architecture, family and what "
+    "its\n"
     "sources use, and which of them are on record as read. An iteration on record needs the "
     "reading.\n"
     "  read ID...       shows guides and puts on record which edition was read; a guide that "
     "changes\n"
     "                   is to be read again\n"
-    "  search WORDS...  full text over the guides, the CUDA toolkit's headers and Nsight Compute's\n"
+    "  search WORDS...  full text over the guides, the CUDA toolkit's headers and Nsight "
+    "Compute's\n"
     "                   metrics; offline; a quoted phrase is searched as one\n"
     "  for ID...        from a finding of `ako diagnose` to guides and templates, and back",
     {{"words", "list (default), read, search or for, and what it is about", Arity::many, false}},

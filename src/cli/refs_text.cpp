@@ -37,19 +37,18 @@ std::string lines_of(const char* head, const std::vector<std::string>& lines) {
 } // namespace
 
 std::string reading_text(const loop::Reading& reading) {
-  std::string out = fmt::format("lane {}, architecture {}, family {}: {}\n", reading.lane,
-                                reading.architectures.empty() ? "unknown"
-                                                              : joined(reading.architectures, " "),
-                                reading.family.id.empty() ? "unknown" : reading.family.id,
-                                reading.family.reason);
+  std::string out =
+      fmt::format("lane {}, architecture {}, family {}: {}\n", reading.lane,
+                  reading.architectures.empty() ? "unknown" : joined(reading.architectures, " "),
+                  reading.family.id.empty() ? "unknown" : reading.family.id, reading.family.reason);
   std::size_t read = 0, width = 0;
   for (const auto& item : reading.items) width = std::max(width, item.guide->id.size());
   for (const auto& item : reading.items) {
     const bool done = item.state == guides::ReadState::read;
     read += done;
-    const char* state = done                                          ? "read"
+    const char* state = done                                       ? "read"
                         : item.state == guides::ReadState::changed ? "CHANGED"
-                                                                      : "not read";
+                                                                   : "not read";
     out += fmt::format("  {:<8}  {:<{}}  {} ({} lines; {})\n", state, item.guide->id, width,
                        item.guide->title, item.guide->lines, joined(item.why, "; "));
   }
@@ -151,7 +150,8 @@ base::Expected<Related> related_to(const std::string& id, const guides::Library&
       out.findings = one.findings;
       return out;
     }
-    return base::fail(base::ErrorKind::usage, "there is neither a finding, a guide nor a template of this id",
+    return base::fail(base::ErrorKind::usage,
+                      "there is neither a finding, a guide nor a template of this id",
                       {.where = "ako refs for",
                        .found = id,
                        .allowed = "a finding of `ako diagnose`, an id of `ako refs --all`, a "
@@ -171,9 +171,9 @@ std::string related_text(const Related& related) {
 }
 
 Json related_json(const Related& related) {
-  return {{"id", related.id},         {"title", related.title},
-          {"moves", related.moves},   {"guides", related.guides},
-          {"findings", related.findings}, {"templates", related.templates}};
+  return {
+      {"id", related.id},         {"title", related.title},       {"moves", related.moves},
+      {"guides", related.guides}, {"findings", related.findings}, {"templates", related.templates}};
 }
 
 } // namespace ako::cli

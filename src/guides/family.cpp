@@ -1,4 +1,5 @@
-// The kernel's family: as declared, else by its names, else by which axes go in and do not come out.
+// The kernel's family: as declared, else by its names, else by which axes go in and do not come
+// out.
 #include "guides/routing.hpp"
 #include "model/nearest.hpp"
 #include "model/toml_reader.hpp"
@@ -88,8 +89,8 @@ FamilyGuess by_shapes(const Routing& routing, const model::Contract& contract) {
   };
   for (const auto& [axis, inputs] : lost)
     if (inputs.size() > 1)
-      return guess("gemm", fmt::format("axis {} is in {} and in no output", axis,
-                                       model::join(inputs)));
+      return guess("gemm",
+                   fmt::format("axis {} is in {} and in no output", axis, model::join(inputs)));
   for (const auto& [axis, inputs] : lost)
     return guess("reduction", fmt::format("axis {} of {} is in no output", axis, inputs.front()));
   if (equal && !kept.empty())

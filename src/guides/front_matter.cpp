@@ -63,11 +63,12 @@ base::Expected<FrontMatter> read_front_matter(std::string_view text, const std::
   constexpr std::string_view k_begin = "---\n", k_end = "\n---\n";
   const auto end = text.find(k_end);
   if (!text.starts_with(k_begin) || end == text.npos)
-    return base::fail(base::ErrorKind::invalid, "this text has no head",
-                      {.where = where,
-                       .found = std::string(text.substr(0, std::min<std::size_t>(40, text.find('\n')))),
-                       .allowed = "front matter between two lines of ---",
-                       .next = "run tools/references/check.py"});
+    return base::fail(
+        base::ErrorKind::invalid, "this text has no head",
+        {.where = where,
+         .found = std::string(text.substr(0, std::min<std::size_t>(40, text.find('\n')))),
+         .allowed = "front matter between two lines of ---",
+         .next = "run tools/references/check.py"});
   FrontMatter out;
   out.body = end + k_end.size();
   std::string_view head = text.substr(k_begin.size(), end - k_begin.size());

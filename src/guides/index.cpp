@@ -35,7 +35,8 @@ public:
     AKO_TRY_STATUS(m_db.exec("BEGIN"));
     AKO_TRY(Statement file, m_db.prepare("INSERT INTO file VALUES(?, ?, ?)"));
     AKO_TRY(Statement passage, m_db.prepare("INSERT INTO passage VALUES(?, ?, ?, ?, ?, ?)"));
-    AKO_TRY(Statement words, m_db.prepare("INSERT INTO words(rowid, heading, body) VALUES(?, ?, ?)"));
+    AKO_TRY(Statement words,
+            m_db.prepare("INSERT INTO words(rowid, heading, body) VALUES(?, ?, ?)"));
     m_file.emplace(std::move(file));
     m_passage.emplace(std::move(passage));
     m_words.emplace(std::move(words));
@@ -45,7 +46,9 @@ public:
   base::Status add(const IndexedFile& from) {
     const auto text = base::read_file(from.path, k_largest_file);
     if (!text || text->find('\0') != std::string::npos) return {}; // gone, too large, or no text
-    m_file->bind(1, ++m_files).bind(2, std::string_view(from.path)).bind(3, std::string_view(from.id));
+    m_file->bind(1, ++m_files)
+        .bind(2, std::string_view(from.path))
+        .bind(3, std::string_view(from.id));
     AKO_TRY_STATUS(m_file->run());
     for (const Passage& one : passages(*text, from.title, from.kind)) {
       const std::string_view body = std::string_view(*text).substr(one.offset, one.bytes);
@@ -156,7 +159,8 @@ Expected<Database> open_index(const fs::path& cache, const std::string& name, co
       return tl::unexpected(std::move(made).error());
     }
     fs::rename(fresh, path, why);
-    if (why) return base::fail_errno("the index could not be put in place", path.string(), why.value());
+    if (why)
+      return base::fail_errno("the index could not be put in place", path.string(), why.value());
     remove_earlier(cache, name, path);
   }
   return Database::open(path, Database::Mode::read_only);

@@ -15,7 +15,7 @@ struct Guide {
   std::string id, title;
   std::vector<std::string> lanes, architectures, families, findings; ///< "any" holds for all
   base::fs::path file;
-  std::string text; ///< the whole file
+  std::string text;     ///< the whole file
   std::size_t body = 0; ///< where the text behind the front matter begins
   base::Hash hash;      ///< of the whole file: another hash is another guide
   std::size_t lines = 0;

@@ -47,10 +47,10 @@ std::vector<std::string> brackets_of(const std::string& text) {
     const auto end = text.find(']', at);
     if (end == text.npos) break;
     const std::string inside = text.substr(at + 1, end - at - 1);
-    const bool word = inside.size() > 2 && std::all_of(inside.begin(), inside.end(), [](char c) {
-                        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
-                               c == '_';
-                      });
+    const bool word =
+        inside.size() > 2 && std::all_of(inside.begin(), inside.end(), [](char c) {
+          return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+        });
     if (word) out.push_back(inside);
   }
   return out;

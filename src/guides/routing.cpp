@@ -204,8 +204,8 @@ base::Expected<Routing> read_routing(std::string_view text, const std::string& f
     out.markers.push_back(std::move(marker));
     return {};
   }));
-  AKO_TRY_STATUS(each_table(root, "rule", file,
-                            [&](Table table) { return read_rule(table, library, out); }));
+  AKO_TRY_STATUS(
+      each_table(root, "rule", file, [&](Table table) { return read_rule(table, library, out); }));
   if (out.rules.empty())
     return fail(ErrorKind::invalid, "no rule says what must be read",
                 {.where = file, .found = "no [[rule]]", .allowed = "at least one", .next = {}});
@@ -221,8 +221,7 @@ base::Expected<Routing> load_routing(const Library& library) {
 std::vector<Required> required(const Routing& routing, const Library& library,
                                const Question& question) {
   std::vector<std::string> architectures;
-  for (const auto& one : question.architectures)
-    architectures.push_back(plain_architecture(one));
+  for (const auto& one : question.architectures) architectures.push_back(plain_architecture(one));
   const std::vector<Found> markers = markers_in(routing, question);
   std::vector<Required> out;
   for (const Rule& rule : routing.rules) {

@@ -16,17 +16,17 @@ namespace fs = base::fs;
 
 namespace {
 
-constexpr std::array k_nothing = {"the", "a",  "an",  "of",   "to",  "in",  "is", "how", "for", "and",
-                                  "or",  "on", "what", "why", "do",  "does", "i", "my",  "with", "be"};
+constexpr std::array k_nothing = {"the", "a",    "an",  "of", "to",   "in",   "is",
+                                  "how", "for",  "and", "or", "on",   "what", "why",
+                                  "do",  "does", "i",   "my", "with", "be"};
 
 std::vector<std::string> telling(const std::vector<std::string>& words) {
   std::vector<std::string> out;
   for (const auto& given : words) {
     std::istringstream parts(given);
     for (std::string word; parts >> word;) {
-      const bool any = std::any_of(word.begin(), word.end(), [](unsigned char c) {
-        return std::isalnum(c) || c >= 0x80;
-      });
+      const bool any = std::any_of(word.begin(), word.end(),
+                                   [](unsigned char c) { return std::isalnum(c) || c >= 0x80; });
       const bool nothing = std::find(k_nothing.begin(), k_nothing.end(), word) != k_nothing.end();
       if (any && !nothing) out.push_back(word);
     }
@@ -35,7 +35,8 @@ std::vector<std::string> telling(const std::vector<std::string>& words) {
 }
 
 bool is_document(const fs::path& file) {
-  static const std::array k_kinds = {".h", ".hpp", ".cuh", ".md", ".txt", ".rst", ".section", ".html"};
+  static const std::array k_kinds = {".h",   ".hpp", ".cuh",     ".md",
+                                     ".txt", ".rst", ".section", ".html"};
   const std::string kind = file.extension().string();
   return std::find(k_kinds.begin(), k_kinds.end(), kind) != k_kinds.end();
 }
@@ -122,7 +123,8 @@ ToolkitPlace find_toolkit() {
   std::sort(nsight.begin(), nsight.end());
   if (!nsight.empty()) {
     for (const char* below : {"docs", "sections", "extras"})
-      if (fs::is_directory(nsight.back() / below, why)) out.folders.push_back(nsight.back() / below);
+      if (fs::is_directory(nsight.back() / below, why))
+        out.folders.push_back(nsight.back() / below);
     if (fs::is_regular_file(nsight.back() / "ncu", why)) out.ncu = (nsight.back() / "ncu").string();
   }
   for (const char* below : {"doc", "docs"})

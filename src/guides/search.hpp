@@ -25,9 +25,9 @@ ToolkitPlace find_toolkit();
 struct Hit {
   enum class Source { guide, toolkit };
   Source source = Source::guide;
-  std::string id;      ///< of the guide; empty in the toolkit
-  std::string file;    ///< absolute
-  std::string heading; ///< "Numerics and tolerances > How > The types"; a header's name
+  std::string id;       ///< of the guide; empty in the toolkit
+  std::string file;     ///< absolute
+  std::string heading;  ///< "Numerics and tolerances > How > The types"; a header's name
   std::size_t line = 0; ///< from 1, of the line that answers best
   std::string excerpt;  ///< that line and what follows, at most 240 characters, on one line
   double score = 0;     ///< larger is better; comparable within one source

@@ -47,7 +47,8 @@ base::Expected<std::vector<Template>> load_templates(const fs::path& folder) {
   std::error_code why;
   for (const auto& lane : folders_of(folder))
     for (const auto& one : folders_of(lane)) {
-      if (!fs::is_regular_file(one / "task.toml", why)) continue; // input/ and solution/ of the lane's own
+      if (!fs::is_regular_file(one / "task.toml", why))
+        continue; // input/ and solution/ of the lane's own
       AKO_TRY(Template made, read_template(one));
       out.push_back(std::move(made));
     }

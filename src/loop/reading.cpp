@@ -54,8 +54,8 @@ base::Expected<Reading> reading_of(const Session& session, const std::string& cl
   AKO_TRY(out.library, guides::Library::load(folder));
   AKO_TRY(out.routing, guides::load_routing(out.library));
   AKO_TRY(const std::string text, base::read_file(session.workdir().contract(), 1u << 20));
-  AKO_TRY(out.family, guides::family_of(out.routing, session.contract(),
-                                        guides::declared_family(text)));
+  AKO_TRY(out.family,
+          guides::family_of(out.routing, session.contract(), guides::declared_family(text)));
   const auto& kernel = session.contract().kernel;
   out.lane = model::to_string(kernel.lane);
   out.architectures = kernel.architectures;
@@ -91,16 +91,16 @@ Unread unread_of(const Session& session) {
   return out;
 }
 
-base::Expected<std::vector<std::string>> cited_by(const std::string& hypothesis,
-                                                  const std::string& cites,
-                                                  std::int64_t iterations) {
+base::Expected<std::vector<std::string>>
+cited_by(const std::string& hypothesis, const std::string& cites, std::int64_t iterations) {
   std::vector<std::string> findings;
   for (const auto id : profiles::finding_ids()) findings.emplace_back(id);
   std::optional<guides::Library> library;
   if (auto folder = guides::Library::find_folder())
     if (auto loaded = guides::Library::load(*folder)) library = std::move(*loaded);
-  AKO_TRY(const guides::Cited cited,
-          guides::citations(hypothesis, cites, library ? &*library : nullptr, findings, iterations));
+  AKO_TRY(
+      const guides::Cited cited,
+      guides::citations(hypothesis, cites, library ? &*library : nullptr, findings, iterations));
   return cited.ids;
 }
 

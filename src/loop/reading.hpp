@@ -31,8 +31,7 @@ struct Unread {
 Unread unread_of(const Session& session);
 
 /// What the hypothesis of a step rests on, checked for existence; see guides::citations.
-base::Expected<std::vector<std::string>> cited_by(const std::string& hypothesis,
-                                                  const std::string& cites,
-                                                  std::int64_t iterations);
+base::Expected<std::vector<std::string>>
+cited_by(const std::string& hypothesis, const std::string& cites, std::int64_t iterations);
 
 } // namespace ako::loop

@@ -43,7 +43,8 @@ Status check_architectures(const Section& section, const Kernel& kernel) {
   return {};
 }
 
-/// A word for the reading list: what is judged does not depend on it, so it is checked and not kept.
+/// A word for the reading list: what is judged does not depend on it, so it is checked and not
+/// kept.
 Status check_family(const Section& section) {
   std::string family;
   AKO_TRY_STATUS(section.read("family", family));

@@ -29,7 +29,8 @@ struct Created {
 base::Expected<Created> create_task(const CreateRequest& request);
 
 /// The starting task as task-relative files: templates/<lane>/ of the installed or source tree, or
-/// for "<lane>/<template>" that of a kernel, with "{{name}}" replaced. Kind environment when no templates folder is found.
+/// for "<lane>/<template>" that of a kernel, with "{{name}}" replaced. Kind environment when no
+/// templates folder is found.
 base::Expected<std::vector<model::SourceText>> starting_files(const std::string& lane,
                                                               const std::string& name);
 

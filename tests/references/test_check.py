@@ -35,6 +35,7 @@ class Planted(unittest.TestCase):
             (self.root / name).parent.mkdir(parents=True)
             (self.root / name).write_text(text)
         (self.root / "references").mkdir()
+        (self.root / "references/routing.toml").write_text('[[family]]\nid = "gemm"\n\n[[rule]]\nguides = ["honest"]\n')
         self.write("honest", self.guide("honest"))
 
     def tearDown(self):
@@ -63,6 +64,31 @@ class Planted(unittest.TestCase):
         self.assertIn("1 cpp, 1 python", out)
         self.assertIn("A, with a comma. P. S. <https://example.org/a>", (self.root / "references/SOURCES.md").read_text())
         self.assertEqual(self.run_check("--check")[0], 0)
+
+    def test_a_route_to_a_guide_that_is_not_written(self):
+        with (self.root / "references/routing.toml").open("a") as file:
+            file.write('\n[[rule]]\nguides = ["honest", "nowhere"]\n')
+        code, out = self.run_check()
+        self.assertEqual(code, 1)
+        self.assertIn("no guide 'nowhere'", out)
+
+    def test_a_move_that_names_a_guide_that_is_not_written(self):
+        with (self.root / "src/profiles/playbook.cpp").open("a") as file:
+            file.write('Play{"x", "", 0, 0, "y", "nowhere"}')
+        self.assertIn("names guide 'nowhere'", self.run_check()[1])
+
+    def test_a_family_that_no_route_knows(self):
+        self.refuses(self.guide("broken", HEAD.replace("families: [any]", "families: [gem]")), "unknown family 'gem'")
+        self.write("broken", self.guide("broken", HEAD.replace("families: [any]", "families: [gemm]")))
+        self.assertEqual(self.run_check()[0], 0)
+
+    def test_a_template_that_names_what_is_not_there(self):
+        note = self.root / "templates/cuda/norm/NOTES.md"
+        note.parent.mkdir(parents=True)
+        for guides, findings, code in (("honest", "memory_latency", 0), ("nowhere", "memory_latency", 1),
+                                       ("honest", "nothing", 1)):
+            note.write_text(f"---\nid: cuda/norm\nfamilies: [gemm]\nguides: [{guides}]\nfindings: [{findings}]\n---\n")
+            self.assertEqual(self.run_check()[0], code, (guides, findings))
 
     def test_a_stale_list_of_sources_is_refused(self):
         self.run_check()

@@ -216,6 +216,30 @@ def known_words(root):
             "architectures": set(re.findall(r'"(sm_\d+)"', tables))}
 
 
+def routing_problems(root, guides, known):
+    """What references/routing.toml and the templates' notes name must be there; every guide must be reachable."""
+    file = root / "references/routing.toml"
+    if not file.is_file():
+        yield "references/routing.toml is missing"
+        return
+    text = file.read_text()
+    ids = {g["id"] for g in guides}
+    routed = {w for line in re.findall(r"^guides = \[(.*)\]$", text, re.M) for w in re.findall(r'"([^"]+)"', line)}
+    families = set(re.findall(r'^\[\[family\]\]\nid = "([^"]+)"', text, re.M))
+    for guide in sorted(routed - ids):
+        yield f"routing.toml: no guide '{guide}'"
+    for guide in sorted(known["routes"] - ids):
+        yield f"src/profiles/playbook.cpp names guide '{guide}', which is not written"
+    for guide in guides:
+        for family in set(guide["families"]) - families - {"any"}:
+            yield f"{guide['id']}.md: unknown family '{family}'; routing.toml has {', '.join(sorted(families))}"
+    for note in sorted((root / "templates").glob("*/*/NOTES.md")):
+        values, _ = parse_front_matter(note.read_text())
+        for key, there in (("guides", ids), ("findings", known["findings"]), ("families", families)):
+            for word in set(values.get(key, [])) - there:
+                yield f"{note.relative_to(root)}: {key} names '{word}', which does not exist"
+
+
 def check_guides(root, known, problems):
     guides = []
     for path in sorted((root / "references").glob("*.md")):
@@ -274,6 +298,8 @@ def main():
     guides = check_guides(args.root, known, problems)
     if not guides:
         problems.append("no guide passed: nothing was checked")
+    if not problems:
+        problems += list(routing_problems(args.root, guides, known))
     only = set(filter(None, args.only.split(",")))
     done, left = check_snippets([g for g in guides if not only or g["id"] in only], args.snippets, problems)
     if not problems:
@@ -283,9 +309,7 @@ def main():
     compiled = ", ".join(f"{n} {language}" for language, n in sorted(done.items())) or "none"
     print(f"{len(guides)} guides; snippets compiled: {compiled}; skipped: {left}; problems: {len(problems)}")
     answered = {f for g in guides for f in g["findings"]}
-    ids = {g["id"] for g in guides}
     print("findings without a guide:", ", ".join(sorted(known["findings"] - answered)) or "none")
-    print("guides that the playbook names and that are not written:", ", ".join(sorted(known["routes"] - ids)) or "none")
     if problems:
         return 1
     return SKIPPED if args.snippets == "cuda" and left and not done else 0

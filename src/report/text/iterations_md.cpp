@@ -155,9 +155,7 @@ std::vector<Block> iterations_blocks(const Data& data) {
                            commit == data.commits.end() ? each.payload.commit : commit->second);
     list += turns_after(data, each.payload.number);
   }
-  return {{"baseline", baseline_text(data)},
-          {"iterations", list},
-          {"reading", reading_text(data)}};
+  return {{"baseline", baseline_text(data)}, {"iterations", list}, {"reading", reading_text(data)}};
 }
 
 std::string notes_heading(const Data& data) {

@@ -24,9 +24,10 @@ Library shipped() {
 }
 
 TEST(FrontMatter, ReadsWordsAndListsAndLeavesSourcesAlone) {
-  const auto head = read_front_matter("---\nid: a-b\ntitle: \"One: two\"\nlanes: [cuda, \"x, y\"]\nsources:\n"
-                                      "  - {title: \"T\", url: \"u\"}\nempty: []\n---\n# Text\n",
-                                      "f.md");
+  const auto head =
+      read_front_matter("---\nid: a-b\ntitle: \"One: two\"\nlanes: [cuda, \"x, y\"]\nsources:\n"
+                        "  - {title: \"T\", url: \"u\"}\nempty: []\n---\n# Text\n",
+                        "f.md");
   ASSERT_TRUE(head) << head.error().text();
   EXPECT_EQ(head->word("id"), "a-b");
   EXPECT_EQ(head->word("title"), "One: two");
@@ -36,7 +37,8 @@ TEST(FrontMatter, ReadsWordsAndListsAndLeavesSourcesAlone) {
 }
 
 TEST(FrontMatter, WhatItCannotReadIsAnErrorWithTheFile) {
-  for (const char* text : {"# no head\n", "---\nid: x\n", "---\nnot a line\n---\n", "---\na: [x\n---\n", ""}) {
+  for (const char* text :
+       {"# no head\n", "---\nid: x\n", "---\nnot a line\n---\n", "---\na: [x\n---\n", ""}) {
     const auto head = read_front_matter(text, "some/f.md");
     ASSERT_FALSE(head) << text;
     EXPECT_THAT(head.error().where, HasSubstr("some/f.md"));
@@ -75,7 +77,8 @@ TEST(Library, NamesTheNearestGuideAndTheVariable) {
 TEST(Library, AChangedLetterIsAnotherEdition) {
   const auto dir = base::TemporaryDir::make("ako-test-").value();
   const auto write = [&](const char* body) {
-    std::ofstream(dir.path() / "one.md") << "---\nid: one\ntitle: One\nlanes: [any]\n---\n# One\n" << body;
+    std::ofstream(dir.path() / "one.md") << "---\nid: one\ntitle: One\nlanes: [any]\n---\n# One\n"
+                                         << body;
     return Library::load(dir.path()).value().find("one")->hash;
   };
   EXPECT_NE(write("a\n"), write("b\n"));
@@ -110,7 +113,8 @@ TEST(Templates, NameGuidesAndFindingsThatExist) {
     EXPECT_FALSE(one.guides.empty()) << one.id;
     EXPECT_FALSE(one.findings.empty()) << one.id;
     families.insert(one.families.begin(), one.families.end());
-    for (const auto& guide : one.guides) EXPECT_NE(library.find(guide), nullptr) << one.id << ": " << guide;
+    for (const auto& guide : one.guides)
+      EXPECT_NE(library.find(guide), nullptr) << one.id << ": " << guide;
     for (const auto& finding : one.findings)
       EXPECT_FALSE(profiles::kind_of(finding).empty()) << one.id << ": " << finding;
   }

@@ -17,7 +17,8 @@ protected:
     auto library = Library::load(AKO_SOURCE_DIR "/references");
     EXPECT_TRUE(library);
     m_library = std::move(*library);
-    for (const char* id : {"loop", "measuring", "tma"}) m_required.push_back({m_library.find(id), {"why"}});
+    for (const char* id : {"loop", "measuring", "tma"})
+      m_required.push_back({m_library.find(id), {"why"}});
   }
   base::Hash hash(const char* id) const { return m_library.find(id)->hash; }
   std::vector<ReadState> states(const std::vector<Receipt>& receipts) const {
@@ -42,7 +43,8 @@ TEST_F(ReadingTest, TheLastReceiptCounts) {
 }
 
 TEST_F(ReadingTest, WhatIsUnreadOrChangedIsToBeRead) {
-  const auto items = reading(m_required, {{"loop", hash("loop"), 5}, {"tma", base::Hash(64, '0'), 6}});
+  const auto items =
+      reading(m_required, {{"loop", hash("loop"), 5}, {"tma", base::Hash(64, '0'), 6}});
   EXPECT_THAT(to_read(items), ElementsAre("measuring", "tma"));
   EXPECT_EQ(items[0].read_ns, 5);
 }
@@ -74,7 +76,8 @@ TEST_F(Cites, WhatDoesNotExistIsRefusedWithTheNearest) {
 }
 
 TEST_F(Cites, OtherBracketsAreTheTextsOwn) {
-  for (const char* text : {"x[i] is read once", "the interval [0, 1]", "shared[threadIdx.x]", "[", "a ] b ["})
+  for (const char* text :
+       {"x[i] is read once", "the interval [0, 1]", "shared[threadIdx.x]", "[", "a ] b ["})
     EXPECT_THAT(cited(text)->ids, IsEmpty()) << text;
 }
 

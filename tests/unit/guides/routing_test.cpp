@@ -1,4 +1,5 @@
-// What a task requires: by its lane, architecture and family, by what its sources use, by the claim.
+// What a task requires: by its lane, architecture and family, by what its sources use, by the
+// claim.
 #include "guides/routing.hpp"
 #include "model/contract_toml.hpp"
 
@@ -57,8 +58,11 @@ TEST_F(RoutingTest, LaneArchitectureAndFamilyEachAddTheirOwn) {
   EXPECT_THAT(older, Not(Contains("wgmma")));
   EXPECT_THAT(ids({"cuda", {"sm_100a"}, "gemm", "iteration", {}}), Contains("tcgen05"));
   EXPECT_THAT(ids({"cuda", {"sm_90"}, "norm", "iteration", {}}), Contains("fused-norms"));
-  EXPECT_THAT(ids({"triton", {"sm_90"}, "gemm", "iteration", {}}), Contains("triton-persistent-matmul"));
+  EXPECT_THAT(ids({"triton", {"sm_90"}, "gemm", "iteration", {}}),
+              Contains("triton-persistent-matmul"));
   EXPECT_THAT(ids({"cpu", {}, "gemm", "iteration", {}}), Not(Contains("memory-access")));
+  EXPECT_THAT(ids({"cpu", {}, "gemm", "iteration", {}}), Contains("cpu-kernels"));
+  EXPECT_THAT(ids({"cutlass", {"sm_90a"}, "gemm", "iteration", {}}), Contains("cutlass-schedules"));
 }
 
 TEST_F(RoutingTest, AMixedImplementationRequiresAllThatApply) {
@@ -74,6 +78,8 @@ TEST_F(RoutingTest, AMixedImplementationRequiresAllThatApply) {
       {"atomicAdd(out, sum);", "atomics"},
       {"#include <cuda_fp8.h>", "fp8-fp4"},
       {"cudaGraphLaunch(g, s);", "graphs"},
+      {"#include <cute/tensor.hpp>", "cute-layouts"},
+      {"#include <cutlass/gemm/device/gemm_universal_adapter.h>", "cutlass-collectives"},
       {"prop.multiProcessorCount", "persistent-kernels"}};
   for (const auto& [text, guide] : k_uses) {
     EXPECT_THAT(ids_with(text), Contains(guide)) << text;
@@ -116,26 +122,35 @@ TEST_F(RoutingTest, ATableThatNamesWhatIsNotThereIsRefusedWithItsLine) {
 }
 
 std::string contract(const std::string& kernel, const std::string& rest) {
-  return "format = 1\n[kernel]\nentry = { file = \"solution/k.cpp\", symbol = \"" + kernel + "\" }\n" + rest +
-         "[reference]\nentry = { file = \"input/r.cpp\", symbol = \"r\" }\n";
+  return "format = 1\n[kernel]\nentry = { file = \"solution/k.cpp\", symbol = \"" + kernel +
+         "\" }\n" + rest + "[reference]\nentry = { file = \"input/r.cpp\", symbol = \"r\" }\n";
 }
 
 std::string tensors(const std::string& inputs) {
   return "[axes]\nM = { var = true }\nK = { const = 4 }\n" + inputs +
-         "[[tensor]]\nname = \"y\"\nrole = \"out\"\ndtype = \"float32\"\nshape = [\"M\"]\n[[shape]]\nM = 4\n";
+         "[[tensor]]\nname = \"y\"\nrole = \"out\"\ndtype = \"float32\"\nshape = "
+         "[\"M\"]\n[[shape]]\nM = 4\n";
 }
 std::string input(const char* name, const char* shape) {
-  return std::string("[[tensor]]\nname = \"") + name + "\"\nrole = \"in\"\ndtype = \"float32\"\nshape = [" + shape +
-         "]\n";
+  return std::string("[[tensor]]\nname = \"") + name +
+         "\"\nrole = \"in\"\ndtype = \"float32\"\nshape = [" + shape + "]\n";
 }
 
 TEST_F(RoutingTest, TheFamilyComesFromTheNamesAndSaysSo) {
-  const std::pair<const char*, const char*> k_names[] = {
-      {"gemm_bias_silu_bf16", "gemm"}, {"scaled_mm_int8", "gemm"},        {"rmsnorm_residual", "norm"},
-      {"LayerNormForward", "norm"},    {"softmax_rows", "softmax"},       {"row_sum_f32", "reduction"},
-      {"q8_matvec", "gemv"},           {"flash_attention", "attention"},  {"paged_attention", "paged-attention"},
-      {"apply_rope", "rotary"},        {"moe_topk_gate", "moe"},          {"dequant_int4", "dequantise"},
-      {"transpose2d", "transpose"},    {"silu_and_mul", "elementwise"}};
+  const std::pair<const char*, const char*> k_names[] = {{"gemm_bias_silu_bf16", "gemm"},
+                                                         {"scaled_mm_int8", "gemm"},
+                                                         {"rmsnorm_residual", "norm"},
+                                                         {"LayerNormForward", "norm"},
+                                                         {"softmax_rows", "softmax"},
+                                                         {"row_sum_f32", "reduction"},
+                                                         {"q8_matvec", "gemv"},
+                                                         {"flash_attention", "attention"},
+                                                         {"paged_attention", "paged-attention"},
+                                                         {"apply_rope", "rotary"},
+                                                         {"moe_topk_gate", "moe"},
+                                                         {"dequant_int4", "dequantise"},
+                                                         {"transpose2d", "transpose"},
+                                                         {"silu_and_mul", "elementwise"}};
   for (const auto& [name, family] : k_names) {
     const auto text = contract(name, tensors(input("x", "\"M\"")));
     const auto parsed = model::parse_contract(text, "t");

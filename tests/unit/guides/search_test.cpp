@@ -14,8 +14,9 @@ using testing::HasSubstr;
 namespace fs = base::fs;
 
 TEST(Passages, BeginAtHeadingsAndKeepTheirLines) {
-  const std::string text = "---\nid: x\n---\n# Title\n\nfirst\n\n## How\n\nwords\n### Deep\nmore\n```cpp\n# no heading\n"
-                           "```\n## Signs\nlast";
+  const std::string text =
+      "---\nid: x\n---\n# Title\n\nfirst\n\n## How\n\nwords\n### Deep\nmore\n```cpp\n# no heading\n"
+      "```\n## Signs\nlast";
   const auto cut = passages(text, "Title", TextKind::markdown);
   std::vector<std::pair<std::string, std::size_t>> got;
   std::string whole;
@@ -24,8 +25,11 @@ TEST(Passages, BeginAtHeadingsAndKeepTheirLines) {
     whole += text.substr(one.offset, one.bytes);
   }
   EXPECT_EQ(whole, text) << "nothing is lost and nothing twice";
-  const std::vector<std::pair<std::string, std::size_t>> wanted = {
-      {"Title", 1}, {"Title", 4}, {"Title > How", 8}, {"Title > How > Deep", 11}, {"Title > Signs", 16}};
+  const std::vector<std::pair<std::string, std::size_t>> wanted = {{"Title", 1},
+                                                                   {"Title", 4},
+                                                                   {"Title > How", 8},
+                                                                   {"Title > How > Deep", 11},
+                                                                   {"Title > Signs", 16}};
   EXPECT_EQ(got, wanted);
 }
 
@@ -37,8 +41,9 @@ TEST(Passages, LongOnesAreCutAtBlankLines) {
   for (const auto& one : cut) {
     const auto piece = text.substr(one.offset, one.bytes);
     EXPECT_LE(std::count(piece.begin(), piece.end(), '\n'), 30);
-    EXPECT_EQ(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(one.offset), '\n') + 1,
-              static_cast<std::ptrdiff_t>(one.line));
+    EXPECT_EQ(
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(one.offset), '\n') + 1,
+        static_cast<std::ptrdiff_t>(one.line));
   }
 }
 
@@ -50,7 +55,8 @@ protected:
     m_library = std::move(*library);
   }
   std::vector<Hit> find(const std::vector<std::string>& words,
-                        const std::optional<ToolkitPlace>& toolkit = std::nullopt, std::size_t limit = 5) {
+                        const std::optional<ToolkitPlace>& toolkit = std::nullopt,
+                        std::size_t limit = 5) {
     auto hits = Search(m_dir.path() / "cache").find(m_library, toolkit, words, limit);
     EXPECT_TRUE(hits) << hits.error().text();
     return hits ? *hits : std::vector<Hit>{};
@@ -64,8 +70,10 @@ protected:
   ToolkitPlace toolkit() const {
     const auto root = m_dir.path() / "cuda";
     fs::create_directories(root / "include/cccl/cub");
-    std::ofstream(root / "include/cuda.h") << "/* cuTensorMapEncodeTiled\n * boxDim must be at most 256 */\n";
-    std::ofstream(root / "include/cccl/cub/block_reduce.cuh") << "// BlockReduce: sums over a block\n";
+    std::ofstream(root / "include/cuda.h")
+        << "/* cuTensorMapEncodeTiled\n * boxDim must be at most 256 */\n";
+    std::ofstream(root / "include/cccl/cub/block_reduce.cuh")
+        << "// BlockReduce: sums over a block\n";
     std::ofstream(root / "include/blob.h") << std::string("bin\0ary boxDim", 14);
     return {root, {}, {}};
   }
@@ -75,12 +83,9 @@ protected:
 
 TEST_F(SearchTest, TheGuideThatSaysMostComesFirst) {
   const std::pair<std::vector<std::string>, const char*> k_asked[] = {
-      {{"bank", "conflicts"}, "shared-memory"},
-      {{"bulk", "tensor", "copy", "swizzle"}, "tma"},
-      {{"decoupled", "look-back"}, "reductions"},
-      {{"register", "spills"}, "build-flags"},
-      {{"online", "softmax"}, "attention"},
-      {{"how", "to", "port", "back"}, "porting-back"},
+      {{"bank", "conflicts"}, "shared-memory"},   {{"bulk", "tensor", "copy", "swizzle"}, "tma"},
+      {{"decoupled", "look-back"}, "reductions"}, {{"register", "spills"}, "build-flags"},
+      {{"online", "softmax"}, "attention"},       {{"how", "to", "port", "back"}, "porting-back"},
       {{"setmaxnreg"}, "warp-specialisation"}};
   for (const auto& [words, guide] : k_asked) {
     const auto hits = find(words, std::nullopt, 3);
@@ -116,7 +121,8 @@ TEST_F(SearchTest, TheToolkitsHeadersAreSearchedWherePresent) {
 TEST_F(SearchTest, MetricsOfNcuAreFoundByName) {
   auto place = toolkit();
   const auto ncu = m_dir.path() / "ncu";
-  std::ofstream(ncu) << "#!/bin/sh\n[ \"$3\" = gh100 ] && echo 'dram__bytes_read.sum   bytes read from device memory'\n";
+  std::ofstream(ncu) << "#!/bin/sh\n[ \"$3\" = gh100 ] && echo 'dram__bytes_read.sum   bytes read "
+                        "from device memory'\n";
   fs::permissions(ncu, fs::perms::owner_all);
   place.ncu = ncu.string();
   const auto hits = find({"dram__bytes_read.sum"}, place);
@@ -133,7 +139,8 @@ TEST_F(SearchTest, AnIndexIsMadeOnceAndAnewWhenAGuideChanges) {
   EXPECT_EQ(indices(), first);
   const auto folder = m_dir.path() / "refs";
   fs::create_directories(folder);
-  std::ofstream(folder / "one.md") << "---\nid: one\ntitle: One\nlanes: [any]\n---\n# One\nzyzzyva\n";
+  std::ofstream(folder / "one.md")
+      << "---\nid: one\ntitle: One\nlanes: [any]\n---\n# One\nzyzzyva\n";
   m_library = Library::load(folder).value();
   const auto hits = find({"zyzzyva"});
   ASSERT_EQ(hits.size(), 1u);
@@ -147,7 +154,8 @@ TEST_F(SearchTest, NoWordsQuotesAndOperatorsAreHarmless) {
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind, base::ErrorKind::usage);
   for (const char* word : {"\"", "a\"b", "AND", "NEAR(", "x*", "cp.async.bulk", "-", "col:on", "ü"})
-    EXPECT_TRUE(Search(m_dir.path() / "cache").find(m_library, std::nullopt, {word, "tma"}, 5)) << word;
+    EXPECT_TRUE(Search(m_dir.path() / "cache").find(m_library, std::nullopt, {word, "tma"}, 5))
+        << word;
 }
 
 } // namespace

@@ -57,7 +57,10 @@ const Missing k_missing[] = {
      Claim::iteration, Gate::baseline, "ako baseline", "changed since the baseline"},
     {"baseline of another machine", [](Facts& f) { f.baseline_environment = k_other; },
      Claim::report, Gate::baseline, "ako baseline", "another machine"},
-    {"guides not read", [](Facts& f) { f.unread = {"loop", "tma (changed since it was read)"}; },
+    {"guides not read",
+     [](Facts& f) {
+       f.unread = {"loop", "tma (changed since it was read)"};
+     },
      Claim::iteration, Gate::reading, "ako refs read --required", "loop, tma (changed"},
     {"guides of a port not read", [](Facts& f) { f.unread_for_port = {"porting-back"}; },
      Claim::port, Gate::reading, "ako refs read --required", "porting-back"},

@@ -108,9 +108,9 @@ Status fill_front(Writer& to, const std::string& extra) {
                                              {}}));
   AKO_TRY_STATUS(put(to, ledger::ReferencesRead{
                              {{"cpu-memory", "Memory on the host" + extra, base::sha256("g")}}}));
-  AKO_TRY_STATUS(put(to, ledger::ReferencesRead{
-                             {{"loop", "The loop" + extra, base::sha256("l")},
-                              {"cpu-memory", "Memory on the host" + extra, base::sha256("newer")}}}));
+  AKO_TRY_STATUS(put(to, ledger::ReferencesRead{{{"loop", "The loop" + extra, base::sha256("l")},
+                                                 {"cpu-memory", "Memory on the host" + extra,
+                                                  base::sha256("newer")}}}));
   return put(to, baseline());
 }
 

@@ -42,7 +42,9 @@ struct State {
   float highest[k_group], total[k_group], sums[k_group][k_each];
 };
 
-__device__ void take(State& state, const float (&query)[k_group][k_each], const Sixteen& key, const Sixteen& value) {
+/// One token. All eight lanes call it, for the shuffles; a token that is not `there` has no weight.
+__device__ void take(State& state, const float (&query)[k_group][k_each], const Sixteen& key, const Sixteen& value,
+                     bool there) {
   float k[k_each], v[k_each], score[k_group];
   widen(key, k);
 #pragma unroll
@@ -58,14 +60,14 @@ __device__ void take(State& state, const float (&query)[k_group][k_each], const 
   widen(value, v);
 #pragma unroll
   for (int h = 0; h < k_group; ++h) {
-    if (score[h] > state.highest[h]) { // seldom, after the first tokens
+    if (there && score[h] > state.highest[h]) { // seldom, after the first tokens
       const float keep = exp2f(state.highest[h] - score[h]);
       state.highest[h] = score[h];
       state.total[h] *= keep;
 #pragma unroll
       for (int i = 0; i < k_each; ++i) state.sums[h][i] *= keep;
     }
-    const float weight = exp2f(score[h] - state.highest[h]);
+    const float weight = there ? exp2f(score[h] - state.highest[h]) : 0.0f;
     state.total[h] += weight;
 #pragma unroll
     for (int i = 0; i < k_each; ++i) state.sums[h][i] = fmaf(weight, v[i], state.sums[h][i]);
@@ -111,13 +113,7 @@ __global__ void __launch_bounds__(k_threads)
       value[u] = load(v_cache + from, lane);
     }
 #pragma unroll
-    for (int u = 0; u < 2; ++u) {
-      if (__any_sync(0xffffffffu, there[u])) {
-        const State before = state;
-        take(state, query, key[u], value[u]);
-        if (!there[u]) state = before;
-      }
-    }
+    for (int u = 0; u < 2; ++u) take(state, query, key[u], value[u], there[u]);
   }
 #pragma unroll
   for (int h = 0; h < k_group; ++h) {
