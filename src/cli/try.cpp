@@ -120,16 +120,17 @@ extern const Command k_try{
     {{"hypothesis", "TEXT", "what was changed and why it should be faster (required)"},
      {"prediction", "TEXT", "what the measurement should show if the hypothesis is right"},
      {"predict-gain", "PERCENT", "the same as a number, compared afterwards"},
-     {"cites", "ID", "the guide or finding behind it"},
+     {"cites", "ID", "the guide, finding or iter-N behind it, or [ID] in the hypothesis"},
      {"direction", "TEXT", "a new direction: opens the gate after a stall"},
      {"explore", "", "does not count towards a stall", Arity::flag},
      {"device", "ID", k_device_help},
      {"flag", "RISK", "keep it although it is not shown to be better, naming the risk"},
      {"waive", "WHY", "go on through a closed gate; stays visible in every report"}},
-    {"ako try --hypothesis \"eight sums in flight hide the latency of the additions\"",
-     "ako try --hypothesis \"vectors of eight\" --predict-gain 40",
-     "ako try --direction \"less traffic instead of more arithmetic\" --hypothesis \"fuse the "
-     "cast\""},
+    {"ako try --cites cpu-kernels --hypothesis \"eight sums in flight hide the latency\"",
+     "ako try --hypothesis \"vectors of eight [cpu-kernels]\" --predict-gain 40",
+     "ako try --hypothesis \"tiles of 128\" --cites tail_wave,iter-3",
+     "ako try --direction \"less traffic instead of more arithmetic\" --cites memory-access "
+     "--hypothesis \"fuse the cast\""},
     run};
 
 } // namespace ako::cli
