@@ -94,6 +94,26 @@ base::Status exists(const std::vector<std::string>& used, const std::vector<std:
   return {};
 }
 
+base::Status read_family(Table table, Routing& out) {
+  Family family;
+  AKO_TRY_STATUS(table.read("id", family.id));
+  AKO_TRY_STATUS(table.read("words", family.words));
+  AKO_TRY_STATUS(table.done());
+  out.families.push_back(std::move(family));
+  return {};
+}
+
+base::Status read_marker(Table table, Routing& out) {
+  Marker marker;
+  AKO_TRY_STATUS(table.read("id", marker.id));
+  AKO_TRY_STATUS(table.read("what", marker.what));
+  AKO_TRY_STATUS(table.read("text", marker.text));
+  AKO_TRY_STATUS(table.read("lanes", marker.lanes));
+  AKO_TRY_STATUS(table.done());
+  out.markers.push_back(std::move(marker));
+  return {};
+}
+
 base::Status read_rule(Table table, const Library& library, Routing& out) {
   Rule rule;
   AKO_TRY_STATUS(table.read("guides", rule.guides));
@@ -186,24 +206,10 @@ base::Expected<Routing> read_routing(std::string_view text, const std::string& f
                                      const Library& library) {
   AKO_TRY(const TomlNode root, model::read_toml(text, file));
   Routing out;
-  AKO_TRY_STATUS(each_table(root, "family", file, [&](Table table) -> base::Status {
-    Family family;
-    AKO_TRY_STATUS(table.read("id", family.id));
-    AKO_TRY_STATUS(table.read("words", family.words));
-    AKO_TRY_STATUS(table.done());
-    out.families.push_back(std::move(family));
-    return {};
-  }));
-  AKO_TRY_STATUS(each_table(root, "marker", file, [&](Table table) -> base::Status {
-    Marker marker;
-    AKO_TRY_STATUS(table.read("id", marker.id));
-    AKO_TRY_STATUS(table.read("what", marker.what));
-    AKO_TRY_STATUS(table.read("text", marker.text));
-    AKO_TRY_STATUS(table.read("lanes", marker.lanes));
-    AKO_TRY_STATUS(table.done());
-    out.markers.push_back(std::move(marker));
-    return {};
-  }));
+  AKO_TRY_STATUS(
+      each_table(root, "family", file, [&](Table table) { return read_family(table, out); }));
+  AKO_TRY_STATUS(
+      each_table(root, "marker", file, [&](Table table) { return read_marker(table, out); }));
   AKO_TRY_STATUS(
       each_table(root, "rule", file, [&](Table table) { return read_rule(table, library, out); }));
   if (out.rules.empty())

@@ -128,7 +128,8 @@ ToolkitPlace find_toolkit() {
     if (fs::is_regular_file(nsight.back() / "ncu", why)) out.ncu = (nsight.back() / "ncu").string();
   }
   for (const char* below : {"doc", "docs"})
-    if (fs::is_directory(out.root / below, why)) out.folders.push_back(out.root / below);
+    if (!out.root.empty() && fs::is_directory(out.root / below, why))
+      out.folders.push_back(out.root / below);
   return out;
 }
 

@@ -27,6 +27,19 @@ TEST(Create, APlainRepositoryWithoutAko4all) {
     EXPECT_TRUE(fs::is_directory(created->task / folder));
 }
 
+TEST(Create, ALanesOwnStartingTaskAndAKernelsTemplateAreTasksApart) {
+  setenv("AKO_TEMPLATES", AKO_SOURCE_DIR "/templates", 1);
+  const auto paths = [](const std::string& which) {
+    std::string all;
+    for (const auto& file : workspace::starting_files(which, "n").value()) all += file.path + " ";
+    return all;
+  };
+  EXPECT_EQ(paths("cpu"), "input/kernel.cpp input/reference.cpp solution/kernel.cpp task.toml ");
+  EXPECT_EQ(paths("cpu/norm"),
+            "NOTES.md input/kernel.cpp input/reference.cpp solution/kernel.cpp task.toml ");
+  EXPECT_FALSE(workspace::starting_files("cpu/nothing", "n"));
+}
+
 TEST(Create, AWorktreeBesideACleanAko4all) {
   ScratchRepo harness("");
   put(harness.top() / "README.md", "harness");
