@@ -26,6 +26,13 @@ CREATE VIRTUAL TABLE words USING fts5(heading, body, content = '', tokenize = 'p
 
 constexpr std::uint64_t k_largest_file = 4u << 20;
 
+/// A heading with nothing below it but the next one.
+bool only_heading(std::string_view body) {
+  if (!body.starts_with('#')) return false;
+  const auto end = body.find('\n');
+  return end == body.npos || body.find_first_not_of(" \t\r\n", end) == body.npos;
+}
+
 class Builder {
 public:
   explicit Builder(Database& db) : m_db(db) {}
@@ -53,6 +60,7 @@ public:
     for (const Passage& one : passages(*text, from.title, from.kind)) {
       const std::string_view body = std::string_view(*text).substr(one.offset, one.bytes);
       if (one.line == 1 && body.starts_with("---\n")) continue; // a guide's head
+      if (only_heading(body)) continue;
       m_words->bind(1, ++m_passages).bind(2, std::string_view(one.heading)).bind(3, body);
       AKO_TRY_STATUS(m_words->run());
       m_passage->bind(1, m_passages).bind(2, m_files).bind(3, static_cast<std::int64_t>(one.line));
@@ -169,21 +177,21 @@ Expected<Database> open_index(const fs::path& cache, const std::string& name, co
 Expected<std::vector<Hit>> query_index(Database& db, Hit::Source source,
                                        const std::vector<std::string>& words, std::size_t limit) {
   std::vector<Hit> out;
-  std::set<std::int64_t> seen;
+  std::set<std::string> seen; // files: the best passage of each
   for (const char* between : {" AND ", " OR "}) {
     if (out.size() >= limit || (words.size() == 1 && between[1] == 'O')) break;
     AKO_TRY(Statement select,
             db.prepare("SELECT p.number, f.id, f.path, p.heading, p.line, p.start, p.bytes, "
-                       "hits.score FROM (SELECT rowid AS number, -bm25(words, 4.0, 1.0) AS score "
-                       "FROM words WHERE words MATCH ? ORDER BY bm25(words, 4.0, 1.0) LIMIT ?) AS "
+                       "hits.score FROM (SELECT rowid AS number, -bm25(words, 2.0, 1.0) AS score "
+                       "FROM words WHERE words MATCH ? ORDER BY bm25(words, 2.0, 1.0) LIMIT ?) AS "
                        "hits JOIN passage AS p ON p.number = hits.number JOIN file AS f ON "
                        "f.number = p.file ORDER BY hits.score DESC"));
     const std::string match = joined(words, between);
-    select.bind(1, std::string_view(match)).bind(2, static_cast<std::int64_t>(limit + seen.size()));
+    select.bind(1, std::string_view(match)).bind(2, static_cast<std::int64_t>(8 * limit));
     while (out.size() < limit) {
       AKO_TRY(const bool more, select.step());
       if (!more) break;
-      if (!seen.insert(select.integer(0)).second) continue;
+      if (!seen.insert(select.text(2)).second) continue;
       Hit hit;
       hit.source = source;
       hit.id = select.text(1);

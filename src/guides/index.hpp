@@ -21,7 +21,7 @@ base::Expected<base::Database>
 open_index(const base::fs::path& cache, const std::string& name, const base::Hash& key,
            const std::function<base::Expected<std::vector<IndexedFile>>()>& files);
 
-/// At most `limit` hits. `words`: at least one.
+/// At most `limit` hits, the best passage of a file each. `words`: at least one.
 base::Expected<std::vector<Hit>> query_index(base::Database& db, Hit::Source source,
                                              const std::vector<std::string>& words,
                                              std::size_t limit);

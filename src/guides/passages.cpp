@@ -58,10 +58,11 @@ std::vector<Passage> passages(std::string_view text, const std::string& title, T
   while (offset < text.size()) {
     const std::size_t end = std::min(text.find('\n', offset), text.size());
     const std::string_view line = text.substr(offset, end - offset);
-    if (kind == TextKind::markdown && line.starts_with("```")) fenced = !fenced;
+    const bool fence = kind == TextKind::markdown && line.starts_with("```");
+    if (fence) fenced = !fenced;
     const std::size_t depth = kind == TextKind::markdown && !fenced ? depth_of(line) : 0;
     if (depth > 0) cutter.heading(depth, line.substr(depth + 1), number, offset);
-    else if (number > 1 && !fenced)
+    else if (number > 1 && !fenced && !fence)
       cutter.line(line.find_first_not_of(" \t\r") == line.npos, number, offset);
     offset = end + 1;
     ++number;

@@ -85,14 +85,14 @@ base::Hash key_of(const ToolkitPlace& place) {
   add(place.root / "include");
   for (const auto& folder : place.folders) add(folder);
   if (!place.ncu.empty()) add(place.ncu);
-  return hasher.add_field("2").finish();
+  return hasher.add_field("3").finish();
 }
 
 base::Hash key_of(const Library& library) {
   base::Hasher hasher;
   hasher.add_field(library.folder().string());
   for (const Guide& guide : library.guides()) hasher.add_field(guide.id).add_field(guide.hash);
-  return hasher.add_field("2").finish();
+  return hasher.add_field("3").finish();
 }
 
 Expected<std::vector<IndexedFile>> files_of(const Library& library) {

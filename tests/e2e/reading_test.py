@@ -148,7 +148,7 @@ class LookUp(Case):
         for hit in hits:
             self.assertTrue(hit["heading"] and hit["excerpt"])
             line = pathlib.Path(hit["file"]).read_text().split("\n")[hit["line"] - 1]
-            self.assertRegex(line.lower(), "bank|conflict")
+            self.assertRegex(hit["heading"].lower() + line.lower(), "bank|conflict")
         self.assertEqual(len(self.ako("refs", "search", "memory", "--limit", "2", "--guides-only", exit=0).data["hits"]), 2)
         self.assertRegex(self.run_text("refs", "search", "cp.async.bulk", "--guides-only").out, r"\.md:\d+  ")
         self.refused("refs", "search", exit=2, says="nothing to search for")

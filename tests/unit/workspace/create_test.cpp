@@ -31,7 +31,8 @@ TEST(Create, ALanesOwnStartingTaskAndAKernelsTemplateAreTasksApart) {
   setenv("AKO_TEMPLATES", AKO_SOURCE_DIR "/templates", 1);
   const auto paths = [](const std::string& which) {
     std::string all;
-    for (const auto& file : workspace::starting_files(which, "n").value()) all += file.path + " ";
+    const auto files = workspace::starting_files(which, "n").value();
+    for (const auto& file : files) all += file.path + " ";
     return all;
   };
   EXPECT_EQ(paths("cpu"), "input/kernel.cpp input/reference.cpp solution/kernel.cpp task.toml ");
