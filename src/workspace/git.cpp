@@ -18,18 +18,18 @@ constexpr std::size_t k_capture_bytes = 256u << 20;
 
 /// The user's environment without what would lead git elsewhere or make it talk to anybody.
 std::vector<std::string> clean_environment(const Git::Call& call) {
-  std::vector<std::string> list = {"LC_ALL=C",
-                                   "GIT_TERMINAL_PROMPT=0",
-                                   "GIT_OPTIONAL_LOCKS=0",
-                                   "GIT_ALLOW_PROTOCOL=file",
-                                   "GIT_NO_LAZY_FETCH=1",
-                                   "GIT_EDITOR=false",
-                                   "GIT_PAGER=cat"};
+  std::vector<std::string> list = {"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0",
+                                   "GIT_EDITOR=false", "GIT_PAGER=cat"};
+  const bool network = call.network == Git::Network::yes;
+  if (network) list.insert(list.end(), {"SSH_ASKPASS=/bin/false", "SSH_ASKPASS_REQUIRE=force"});
+  else list.insert(list.end(), {"GIT_ALLOW_PROTOCOL=file", "GIT_NO_LAZY_FETCH=1"});
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const bool replaced = text.starts_with("GIT_") || text.starts_with("LC_") ||
                           text.starts_with("LANG") || text.starts_with("SSH_ASKPASS");
-    if (!replaced) list.push_back(text);
+    const bool way = network && (text.starts_with("GIT_SSH") || text.starts_with("GIT_SSL") ||
+                                 text.starts_with("GIT_PROXY"));
+    if (!replaced || way) list.push_back(text);
   }
   if (!call.index.empty()) list.push_back("GIT_INDEX_FILE=" + call.index.string());
   list.insert(list.end(), call.environment.begin(), call.environment.end());

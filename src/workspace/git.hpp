@@ -1,5 +1,5 @@
-// git, driven as a command: clean environment, C locale, no hooks, no signing, no prompts, no
-// network. Nothing here resets, cleans, stashes or checks out.
+// git, driven as a command: clean environment, C locale, no hooks, no signing, no prompts, and no
+// network but where a call asks for it. Nothing here resets, cleans, stashes or checks out.
 #pragma once
 
 #include "base/error.hpp"
@@ -16,12 +16,16 @@ public:
   /// Commands run in `folder`. Without a runner: this machine.
   explicit Git(base::fs::path folder, model::CommandRunner runner = {});
 
+  /// yes: the call may speak to a remote; who would be asked for a password fails instead.
+  enum class Network { no, yes };
+
   struct Call {
     std::vector<std::string> args;
     std::string stdin_text;
     base::fs::path index; ///< GIT_INDEX_FILE; empty = the repository's own
     double deadline_seconds = 60;
     std::vector<std::string> environment; ///< added "K=V"
+    Network network = Network::no;
   };
 
   /// How it ended and what it said; an Error only when git is missing, hangs or says more than 64
