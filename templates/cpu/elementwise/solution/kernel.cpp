@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <immintrin.h>
+#include <initializer_list>
 
 static inline __m256 load8(const std::uint16_t* from) {
   const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <immintrin.h>
+#include <initializer_list>
 
 /// exp(x) for x <= 0; below -87 zero.
 static inline __m256 exp8(__m256 x) {
