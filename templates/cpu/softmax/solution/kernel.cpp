@@ -51,17 +51,21 @@ void softmax_rows(const float* x, float* y, std::int64_t rows, std::int64_t colu
     float* out = y + r * columns;
     const float highest = highest_of(in, columns);
     const __m256 shift = _mm256_set1_ps(highest);
-    __m256 sums[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+    double sum = 0; // over stretches of 1024: each a short chain of floats in sixteen lanes
     std::int64_t i = 0;
-    for (; i + 16 <= columns; i += 16)
-      for (int k = 0; k < 2; ++k) {
-        const __m256 e = exp8(_mm256_sub_ps(_mm256_loadu_ps(in + i + 8 * k), shift));
-        _mm256_storeu_ps(out + i + 8 * k, e);
-        sums[k] = _mm256_add_ps(sums[k], e);
-      }
-    float sum = sum8(_mm256_add_ps(sums[0], sums[1]));
+    while (i + 16 <= columns) {
+      __m256 sums[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+      const std::int64_t stop = i + 1024 < columns ? i + 1024 : columns;
+      for (; i + 16 <= stop; i += 16)
+        for (int k = 0; k < 2; ++k) {
+          const __m256 e = exp8(_mm256_sub_ps(_mm256_loadu_ps(in + i + 8 * k), shift));
+          _mm256_storeu_ps(out + i + 8 * k, e);
+          sums[k] = _mm256_add_ps(sums[k], e);
+        }
+      sum += static_cast<double>(sum8(_mm256_add_ps(sums[0], sums[1])));
+    }
     for (; i < columns; ++i) sum += out[i] = std::exp(in[i] - highest);
-    const float share = 1.0f / sum;
+    const float share = static_cast<float>(1.0 / sum);
     const __m256 shares = _mm256_set1_ps(share);
     for (i = 0; i + 8 <= columns; i += 8) _mm256_storeu_ps(out + i, _mm256_mul_ps(_mm256_loadu_ps(out + i), shares));
     for (; i < columns; ++i) out[i] *= share;
