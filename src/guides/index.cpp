@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
+#include <fstream>
 #include <set>
 #include <unistd.h>
 
@@ -108,6 +109,15 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+/// Some bytes of a file; none when it is gone or has become shorter.
+std::string read_part(const std::string& path, std::int64_t start, std::int64_t bytes) {
+  std::ifstream file(path, std::ios::binary);
+  std::string out(static_cast<std::size_t>(bytes), ' ');
+  file.seekg(start);
+  if (!file.read(out.data(), bytes)) return {};
+  return out;
+}
+
 /// An FTS5 string: what is inside is words and nothing else.
 std::string quoted(const std::string& word) {
   std::string out = "\"";
@@ -179,7 +189,10 @@ Expected<std::vector<Hit>> query_index(Database& db, Hit::Source source,
   std::vector<Hit> out;
   std::set<std::string> seen; // files: the best passage of each
   for (const char* between : {" AND ", " OR "}) {
-    if (out.size() >= limit || (words.size() == 1 && between[1] == 'O')) break;
+    const bool any = between[1] == 'O';
+    if (out.size() >= limit || (words.size() == 1 && any)) break;
+    // Headers that have some of the words are many and tell little; they are for when none has all.
+    if (any && source == Hit::Source::toolkit && !out.empty()) break;
     AKO_TRY(Statement select,
             db.prepare("SELECT p.number, f.id, f.path, p.heading, p.line, p.start, p.bytes, "
                        "hits.score FROM (SELECT rowid AS number, -bm25(words, 2.0, 1.0) AS score "
@@ -199,11 +212,9 @@ Expected<std::vector<Hit>> query_index(Database& db, Hit::Source source,
       hit.heading = select.text(3);
       hit.line = static_cast<std::size_t>(select.integer(4));
       hit.score = select.real(7);
-      const auto text = base::read_file(hit.file, k_largest_file);
-      const auto start = static_cast<std::size_t>(select.integer(5));
-      if (!text || start > text->size()) continue; // removed since
-      show_best(std::string_view(*text).substr(start, static_cast<std::size_t>(select.integer(6))),
-                words, hit);
+      const std::string body = read_part(hit.file, select.integer(5), select.integer(6));
+      if (body.empty()) continue; // removed since
+      show_best(body, words, hit);
       out.push_back(std::move(hit));
     }
   }

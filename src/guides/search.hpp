@@ -39,7 +39,8 @@ public:
   explicit Search(base::fs::path cache) : m_cache(std::move(cache)) {}
 
   /// Guides first, then the toolkit, each at most `limit` and best first. Passages with all words
-  /// come before those with some. Kind usage when no word is left to search for.
+  /// come before those with some; the toolkit's with some only where none has all. Kind usage when
+  /// no word is left to search for.
   base::Expected<std::vector<Hit>> find(const Library& library,
                                         const std::optional<ToolkitPlace>& toolkit,
                                         const std::vector<std::string>& words, std::size_t limit);
