@@ -72,6 +72,36 @@ TEST(Tolerance, BesideZeroTheNextValueOfTheTypeIsARounding) {
   }
 }
 
+TEST(Tolerance, WeightsRoundedOnceAsAttentionDoesPassAndNarrowerOnesFail) {
+  const std::size_t rows = 1024, terms = 127, columns = 64;
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  Values v(terms * columns), exact, once, narrow;
+  for (double& value : v) value = normal(random);
+  const auto rounded = [](Dtype dtype, double value) {
+    return inputs::decode(dtype, inputs::encode(dtype, value));
+  };
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::vector<double> p(terms);
+    double sum = 0;
+    for (double& weight : p) sum += weight = std::exp(normal(random));
+    for (std::size_t c = 0; c < columns; ++c) {
+      double right = 0, bfloat = 0, fp8 = 0;
+      for (std::size_t t = 0; t < terms; ++t) {
+        const double weight = p[t] / sum, value = v[t * columns + c];
+        right += weight * value;
+        bfloat += rounded(Dtype::bfloat16, weight) * value;
+        fp8 += rounded(Dtype::float8_e5m2, weight) * value;
+      }
+      exact.push_back(right), once.push_back(bfloat), narrow.push_back(fp8);
+    }
+  }
+  CloseCase c(Dtype::bfloat16, {std::int64_t(rows), std::int64_t(columns)}, terms);
+  const auto result = c.compare(once, exact);
+  EXPECT_TRUE(result.pass) << result.reason;
+  EXPECT_FALSE(c.compare(narrow, exact).pass);
+}
+
 TEST(Tolerance, NarrowAccumulationFails) {
   const Sums sums(512, 4096, false);
   CloseCase c(Dtype::float32, {512, 1}, 4096);
