@@ -1,5 +1,7 @@
 #include "base/log.hpp"
 
+#include "base/progress.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -16,6 +18,7 @@ constexpr int k_bar_cells = 24;
 
 std::atomic<LogLevel> g_level{LogLevel::normal};
 std::mutex g_mutex;
+std::atomic<ProgressSink> g_sink{nullptr};
 bool g_bar_shown = false; ///< under g_mutex: a progress line stands on the terminal
 
 /// Columns of the terminal on stderr; 0 when stderr is none.
@@ -59,7 +62,10 @@ void log_line(LogLevel at_least, const std::string& text) {
   std::fflush(stderr);
 }
 
+void set_progress_sink(ProgressSink sink) { g_sink.store(sink); }
+
 void progress(double fraction, const std::string& text) {
+  if (const ProgressSink sink = g_sink.load()) return sink(fraction, text);
   if (log_level() == LogLevel::quiet) return;
   const int columns = terminal_columns();
   if (columns == 0) return;

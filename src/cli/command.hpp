@@ -45,6 +45,8 @@ struct Command {
 
 /// All commands in the order in which help shows them.
 const std::vector<const Command*>& commands();
+/// Commands of rooms that stand beside this one; before anything is parsed.
+void add_commands(const std::vector<const Command*>& more);
 
 int exit_code(const base::Error& error);
 /// {schema, command, exit, outcome, fault, data, error, warnings}

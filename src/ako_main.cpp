@@ -1,5 +1,7 @@
 // ako: parse, run one command, print its reply, exit with its code. The architecture in prose:
 // ARCHITECTURE.md.
+#include "ako_agents.hpp"
+
 #include "base/log.hpp"
 #include "cli/command.hpp"
 #include "loop/interrupt.hpp"
@@ -39,6 +41,7 @@ int finish(const std::string& command, const base::Expected<cli::Reply>& reply, 
 }
 
 int run(int argc, char** argv) {
+  cli::add_commands(agent_commands());
   cli::Invocation invocation = cli::parse(argc, argv);
   if (invocation.error)
     return finish(invocation.command_name, tl::unexpected(*invocation.error),

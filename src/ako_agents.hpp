@@ -1,0 +1,21 @@
+// The commands that let coding agents use ako, and the tools that they are given.
+#pragma once
+
+#include "cli/command.hpp"
+#include "mcp/tool.hpp"
+
+namespace ako {
+
+/// mcp, drive
+std::vector<const cli::Command*> agent_commands();
+
+/// The commands that are tools as well, with parameters from their options. A waiver is a person's
+/// to give: without `allowed` no tool has one.
+enum class Waivers { withheld, allowed };
+std::vector<mcp::Tool> agent_tools(Waivers waivers);
+
+/// Runs a tool's command as the command line would; `dir` is the server's.
+mcp::Answer run_tool(const cli::Context& server, const std::string& tool,
+                     const base::Json& arguments);
+
+} // namespace ako
