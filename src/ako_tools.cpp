@@ -32,7 +32,9 @@ Json figures_schema() {
           {"items",
            {{"type", "object"},
             {"properties",
-             {{"tag", type("string")}, {"p50_ns", or_null("number")}, {"p95_ns", or_null("number")}}}}}};
+             {{"tag", type("string")},
+              {"p50_ns", or_null("number")},
+              {"p95_ns", or_null("number")}}}}}};
 }
 
 /// A command that is a tool: what it leaves behind, and the members of its data.
@@ -44,7 +46,9 @@ struct ToolRow {
 };
 
 std::vector<ToolRow> looking_rows() {
-  return {{"status", "What stands and what is next", Effect::reads,
+  return {{"status",
+           "What stands and what is next",
+           Effect::reads,
            {{"task", type("string")},
             {"iterations", type("integer")},
             {"outcomes", type("object")},
@@ -54,51 +58,78 @@ std::vector<ToolRow> looking_rows() {
             {"waivers", type("integer")},
             {"head", type("string")},
             {"next", type("string")}}},
-          {"log", "What was tried", Effect::reads,
+          {"log",
+           "What was tried",
+           Effect::reads,
            {{"iterations", type("integer")}, {"rows", list_of("object")}}},
-          {"show", "One iteration in full", Effect::reads,
+          {"show",
+           "One iteration in full",
+           Effect::reads,
            {{"iteration", Json::object()},
             {"commit", type("string")},
             {"diff", type("string")},
             {"evaluation", type("object")},
             {"replay", type("object")},
             {"samples", type("array")}}},
-          {"verify", "Is the record whole", Effect::reads,
+          {"verify",
+           "Is the record whole",
+           Effect::reads,
            {{"events", type("integer")}, {"head", type("string")}, {"remarks", list_of("string")}}},
           {"doctor", "What this machine has", Effect::reads, {{"findings", list_of("object")}}},
-          {"diagnose", "What limits a kernel, from a saved profile", Effect::reads,
+          {"diagnose",
+           "What limits a kernel, from a saved profile",
+           Effect::reads,
            {{"kernels", list_of("object")}, {"delta", type("object")}}},
-          {"compare", "Which of two files is faster", Effect::records,
+          {"compare",
+           "Which of two files is faster",
+           Effect::records,
            {{"verdict", verdict_schema()}, {"judged_by", type("string")}}}};
 }
 
 std::vector<ToolRow> working_rows() {
-  return {{"new", "Make a task", Effect::records,
-           {{"task", type("string")}, {"files", list_of("string")}, {"questions", list_of("string")}}},
-          {"check", "Can the contract judge", Effect::records,
-           {{"passed", type("boolean")}, {"steps", list_of("object")}, {"sides", list_of("object")}}},
-          {"baseline", "Measure what a win is measured against", Effect::records,
-           {{"fastest", type("string")}, {"entries", list_of("object")}}},
-          {"try", "One iteration: judge, measure, decide", Effect::decides,
-           {{"iteration", type("integer")},
-            {"verdict", verdict_schema()},
-            {"decision", type("string")},
-            {"decision_reason", type("string")},
-            {"restored", list_of("string")},
-            {"stalled", type("boolean")},
-            {"lessons", list_of("string")},
-            {"compiler_messages", list_of("object")}}},
-          {"bench", "Figures of one side", Effect::records,
-           {{"what", type("string")}, {"shapes", figures_schema()}, {"clock", type("string")}}},
-          {"profile", "Look into the kernel", Effect::records,
-           {{"basis", type("string")}, {"kernels", list_of("object")}, {"event", type("integer")}}},
-          {"scope", "Is the kernel hot", Effect::records,
-           {{"hot", or_null("object")}, {"recorded", type("boolean")}}},
-          {"report", "Write the report", Effect::records,
-           {{"claim", or_null("object")},
-            {"untested", list_of("string")},
-            {"markdown", type("string")},
-            {"html", type("string")}}}};
+  return {
+      {"new",
+       "Make a task",
+       Effect::records,
+       {{"task", type("string")}, {"files", list_of("string")}, {"questions", list_of("string")}}},
+      {"check",
+       "Can the contract judge",
+       Effect::records,
+       {{"passed", type("boolean")}, {"steps", list_of("object")}, {"sides", list_of("object")}}},
+      {"baseline",
+       "Measure what a win is measured against",
+       Effect::records,
+       {{"fastest", type("string")}, {"entries", list_of("object")}}},
+      {"try",
+       "One iteration: judge, measure, decide",
+       Effect::decides,
+       {{"iteration", type("integer")},
+        {"verdict", verdict_schema()},
+        {"decision", type("string")},
+        {"decision_reason", type("string")},
+        {"restored", list_of("string")},
+        {"stalled", type("boolean")},
+        {"lessons", list_of("string")},
+        {"compiler_messages", list_of("object")}}},
+      {"bench",
+       "Figures of one side",
+       Effect::records,
+       {{"what", type("string")}, {"shapes", figures_schema()}, {"clock", type("string")}}},
+      {"profile",
+       "Look into the kernel",
+       Effect::records,
+       {{"basis", type("string")}, {"kernels", list_of("object")}, {"event", type("integer")}}},
+      {"scope",
+       "Is the kernel hot",
+       Effect::records,
+       {{"hot", or_null("object")}, {"recorded", type("boolean")}}},
+      {"report",
+       "Write the report",
+       Effect::records,
+       {{"claim", or_null("object")},
+        {"untested", list_of("string")},
+        {"markdown", type("string")},
+        {"html", type("string")}}}};
 }
 
 std::vector<ToolRow> tool_rows() {
@@ -152,8 +183,8 @@ mcp::Tool tool_of(const ToolRow& row, const cli::Command& command, Waivers waive
                                                     "the server's folder"
                                                   : "the task's folder, named from the server's "
                                                     "folder (default: that folder)"});
-  out.parameters.push_back({"detail", Type::text,
-                            "brief (default: at most 4 KB, the rest by the tool more) or full"});
+  out.parameters.push_back(
+      {"detail", Type::text, "brief (default: at most 4 KB, the rest by the tool more) or full"});
   return out;
 }
 

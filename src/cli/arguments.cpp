@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace ako::cli {
 
@@ -62,6 +63,19 @@ base::Expected<std::filesystem::path> named_file(const std::string& text,
                      .found = there ? "something that is no file" : "nothing of that name",
                      .allowed = "a file, named from here or from " + dir.string(),
                      .next = "check the name"});
+}
+
+base::Expected<std::optional<std::string>> persons_word(const Arguments& arguments,
+                                                        const std::string& option) {
+  auto word = arguments.maybe(option);
+  const char* unattended = std::getenv("AKO_UNATTENDED");
+  if (!word || unattended == nullptr || *unattended == '\0') return word;
+  return base::fail(base::ErrorKind::refused,
+                    "an unattended agent waives nothing and flags nothing",
+                    {.where = "--" + option,
+                     .found = *word,
+                     .allowed = "[[waiver]] in the campaign's file, written by a person",
+                     .next = "go on without it; the driver tries what stands in solution/"});
 }
 
 } // namespace ako::cli

@@ -50,4 +50,9 @@ private:
 base::Expected<std::filesystem::path> named_file(const std::string& text,
                                                  const std::filesystem::path& dir);
 
+/// What only a person may give: --waive, --flag. Kind refused inside an unattended campaign, whose
+/// waivers come from its file alone.
+base::Expected<std::optional<std::string>> persons_word(const Arguments& arguments,
+                                                        const std::string& option);
+
 } // namespace ako::cli

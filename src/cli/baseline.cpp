@@ -11,8 +11,8 @@ namespace {
 base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   session.use_device(arguments.maybe("device"));
-  AKO_TRY(loop::BaselineResult result,
-          loop::measure_baseline(session, arguments.maybe("waive"), write_texts));
+  AKO_TRY(const auto waive, persons_word(arguments, "waive"));
+  AKO_TRY(loop::BaselineResult result, loop::measure_baseline(session, waive, write_texts));
   Reply reply;
   base::Json entries = base::Json::array();
   for (const auto& entry : result.baseline.entries) {

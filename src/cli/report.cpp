@@ -4,15 +4,39 @@
 #include "loop/session.hpp"
 #include "report/html/page.hpp"
 #include "report/markdown.hpp"
+#include "report/trajectory.hpp"
 
 #include <fmt/format.h>
 
 namespace ako::cli {
 namespace {
 
+/// trajectory.jsonl and trajectory.svg instead of the report.
+base::Expected<Reply> run_trajectory(ledger::Reader& reader, const std::filesystem::path& into) {
+  AKO_TRY(const auto rows, report::trajectory(reader));
+  const std::filesystem::path lines = into / "trajectory.jsonl", plot = into / "trajectory.svg";
+  AKO_TRY_STATUS(base::write_file_atomic(lines, report::to_json_lines(rows)));
+  Reply reply;
+  reply.text = report::trajectory_table(rows);
+  if (!rows.empty()) AKO_TRY_STATUS(base::write_file_atomic(plot, report::trajectory_svg(rows)));
+  reply.text += fmt::format("{}\n{}\n", lines.string(), rows.empty() ? "" : plot.string());
+  reply.data = {{"iterations", rows.size()},
+                {"speedup", rows.empty() ? base::Json() : base::Json(rows.back().speedup)},
+                {"wall_seconds", rows.empty() ? 0 : rows.back().wall_seconds},
+                {"device_seconds", rows.empty() ? 0 : rows.back().device_seconds},
+                {"money", rows.empty() ? 0 : rows.back().money},
+                {"lines", lines.string()},
+                {"plot", rows.empty() ? base::Json() : base::Json(plot.string())}};
+  return reply;
+}
+
 base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::record));
   AKO_TRY(ledger::Reader reader, session.reader());
+  if (arguments.has("trajectory"))
+    return run_trajectory(reader, arguments.has("into")
+                                      ? std::filesystem::absolute(arguments.text("into"))
+                                      : session.workdir().task());
   AKO_TRY(report::Data data, report::collect(reader));
   const std::filesystem::path into = arguments.has("into")
                                          ? std::filesystem::absolute(arguments.text("into"))
@@ -47,10 +71,12 @@ extern const Command k_report{
     "report",
     "report.md and a self-contained report.html from the record",
     "Gain over iterations with intervals, per-shape table, what each iteration tried, waivers and\n"
-    "what is not shown.",
+    "what is not shown. With --trajectory instead: best speed-up against iterations, wall time,\n"
+    "device time and money, as JSON lines, a table and a plot.",
     {},
-    {{"into", "DIR", "where the files go (default: the task folder)"}},
-    {"ako report", "ako report --into /tmp/handoff"},
+    {{"into", "DIR", "where the files go (default: the task folder)"},
+     {"trajectory", "", "trajectory.jsonl, trajectory.svg and a table", Arity::flag}},
+    {"ako report", "ako report --into /tmp/handoff", "ako report --trajectory"},
     run};
 
 } // namespace ako::cli

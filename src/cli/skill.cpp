@@ -29,8 +29,8 @@ base::Expected<std::vector<SkillPlace>> chosen_places(const Arguments& arguments
                          .found = name,
                          .allowed = model::join(known),
                          .next = model::did_you_mean(name, known)});
-    const bool twice = std::any_of(out.begin(), out.end(),
-                                   [&](const SkillPlace& place) { return place.path == found->path; });
+    const bool twice = std::any_of(
+        out.begin(), out.end(), [&](const SkillPlace& place) { return place.path == found->path; });
     if (!twice) out.push_back(*found);
   }
   return out;
@@ -67,7 +67,9 @@ base::Expected<Reply> install(const std::filesystem::path& target,
     AKO_TRY(const std::string before, existing(path));
     AKO_TRY(std::string after,
             report::merge_blocks(before, {{"skill", block}}, place.heading, path.string()));
-    const char* what = before.empty() ? "written" : before == after ? "as it was" : "brought up to date";
+    const char* what = before.empty()    ? "written"
+                       : before == after ? "as it was"
+                                         : "brought up to date";
     reply.text += fmt::format("{:<10} {:<19} {}\n", place.name, what, path.string());
     reply.data["files"].push_back({{"for", place.name}, {"path", path.string()}, {"state", what}});
     if (before != after) writes.emplace_back(path, std::move(after));
@@ -162,7 +164,8 @@ extern const Command k_skill{
     "the page that tells a coding agent how to use ako: install it, check its version",
     "Writes one page into the places that Claude Code (.claude/skills/ako/SKILL.md), Codex and\n"
     "others (AGENTS.md) and Cursor (.cursor/rules/ako.mdc) read, between marks of its own: what\n"
-    "people wrote around them stays. check exits 14 when the page there is of another ako or edited.",
+    "people wrote around them stays. check exits 14 when the page there is of another ako or "
+    "edited.",
     {{"action", "install, check or print"}},
     {{"target", "DIR", "the folder that the agent works in (default: this one)"},
      {"for", "NAME", "claude, codex, cursor or agents; may be given again (default: all)",

@@ -53,8 +53,10 @@ record to make something pass; do not time kernels by hand and report that; do n
 )md";
 
 constexpr const char* k_description =
-    "Make a GPU or CPU kernel faster with a result that holds: correctness judged first, speed measured in pairs, every "
-    "attempt on record. Use when a hot kernel is to be optimised, when two kernels are to be compared, or when a folder "
+    "Make a GPU or CPU kernel faster with a result that holds: correctness judged first, speed "
+    "measured in pairs, every "
+    "attempt on record. Use when a hot kernel is to be optimised, when two kernels are to be "
+    "compared, or when a folder "
     "has a task.toml.";
 
 } // namespace

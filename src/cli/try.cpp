@@ -77,8 +77,8 @@ base::Expected<loop::TryRequest> request_of(const Arguments& arguments) {
     out.predicted_gain = percent / 100;
   }
   out.explore = arguments.has("explore") ? ledger::Explore::yes : ledger::Explore::no;
-  out.waive = arguments.maybe("waive");
-  out.flag_risk = arguments.maybe("flag");
+  AKO_TRY(out.waive, persons_word(arguments, "waive"));
+  AKO_TRY(out.flag_risk, persons_word(arguments, "flag"));
   return out;
 }
 

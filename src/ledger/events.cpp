@@ -223,4 +223,17 @@ template <> Expected<Interrupted> payload_from<Interrupted>(const Json& json) {
       .finish(p);
 }
 
+Json to_json(const Campaign& p) {
+  return {{"name", p.name}, {"step", p.step}, {"turn", p.turn}, {"data", p.data}};
+}
+template <> Expected<Campaign> payload_from<Campaign>(const Json& json) {
+  Campaign p;
+  return Fields(json, "campaign")
+      .read("name", p.name)
+      .read("step", p.step)
+      .read("turn", p.turn)
+      .read("data", p.data)
+      .finish(p);
+}
+
 } // namespace ako::ledger

@@ -38,7 +38,8 @@ namespace ako::ledger {
   X(port)                                                                                          \
   X(validation)                                                                                    \
   X(note)                                                                                          \
-  X(interrupted)
+  X(interrupted)                                                                                   \
+  X(campaign)
 
 enum class EventKind {
 #define AKO_X(name) name,
@@ -237,6 +238,15 @@ struct Interrupted {
   std::int64_t iteration = 0; ///< 0 = none
 };
 
+/// A step of an unattended campaign; drive/state.hpp says which there are and what `data` holds.
+struct Campaign {
+  static constexpr EventKind k_kind = EventKind::campaign;
+  std::string name; ///< of the campaign
+  std::string step; ///< "begun", "turn", "answered", "tried", "stopped", ...
+  std::int64_t turn = 0;
+  base::Json data = base::Json::object();
+};
+
 #define AKO_PAYLOADS(X)                                                                            \
   X(TaskCreated)                                                                                   \
   X(ContractSeen)                                                                                  \
@@ -256,7 +266,8 @@ struct Interrupted {
   X(Port)                                                                                          \
   X(Validation)                                                                                    \
   X(Note)                                                                                          \
-  X(Interrupted)
+  X(Interrupted)                                                                                   \
+  X(Campaign)
 
 template <class T> base::Expected<T> payload_from(const base::Json&);
 #define AKO_X(T)                                                                                   \

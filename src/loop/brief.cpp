@@ -95,21 +95,21 @@ std::string gain_text(const std::optional<double>& gain, const std::optional<dou
 std::string shape_lines(const model::Verdict& verdict) {
   std::string out;
   for (const auto& shape : verdict.shapes)
-    out += fmt::format("- {}: {:.3f} us before, {:.3f} us after, gain {:+.1f} % [{:+.1f}, {:+.1f}], "
-                       "weight {:g}{}\n",
-                       shape.tag, shape.old_ns / 1e3, shape.new_ns / 1e3, 100 * shape.gain,
-                       100 * shape.interval.low, 100 * shape.interval.high, shape.weight,
-                       shape.within_regression ? "" : " (beyond its allowed regression)");
+    out +=
+        fmt::format("- {}: {:.3f} us before, {:.3f} us after, gain {:+.1f} % [{:+.1f}, {:+.1f}], "
+                    "weight {:g}{}\n",
+                    shape.tag, shape.old_ns / 1e3, shape.new_ns / 1e3, 100 * shape.gain,
+                    100 * shape.interval.low, 100 * shape.interval.high, shape.weight,
+                    shape.within_regression ? "" : " (beyond its allowed regression)");
   return out;
 }
 
-base::Status read_incumbent(ledger::Reader& reader,
-                            const ledger::Standing& standing, Brief& out) {
+base::Status read_incumbent(ledger::Reader& reader, const ledger::Standing& standing, Brief& out) {
   if (standing.incumbent) {
     const auto& row = *standing.incumbent;
-    out.incumbent = fmt::format("iteration {} ({}), against the baseline {}", row.number,
-                                row.hypothesis,
-                                gain_text(row.base_gain, row.base_low, row.base_high));
+    out.incumbent =
+        fmt::format("iteration {} ({}), against the baseline {}", row.number, row.hypothesis,
+                    gain_text(row.base_gain, row.base_low, row.base_high));
     AKO_TRY(auto recorded, reader.iteration(row.number));
     if (recorded) {
       const auto& iteration = recorded->payload;
@@ -186,7 +186,8 @@ std::vector<GuideFile> guide_files() {
   std::error_code why;
   for (fs::directory_iterator walk(folder, why), end; !why && walk != end; walk.increment(why)) {
     const fs::path path = walk->path();
-    if (path.extension() != ".md" || std::isupper(static_cast<unsigned char>(path.stem().c_str()[0])))
+    if (path.extension() != ".md" ||
+        std::isupper(static_cast<unsigned char>(path.stem().c_str()[0])))
       continue;
     if (auto guide = read_guide(path)) out.push_back(std::move(*guide));
   }
@@ -232,8 +233,8 @@ std::string to_text(const Brief& brief) {
                                 brief.incumbent.empty() ? brief.next.stands : brief.incumbent);
   out += brief.table;
   for (const auto& gate : brief.closed)
-    out += fmt::format("Closed gate {}: {}. It opens by `{}`.\n", to_string(gate.gate), gate.missing,
-                       gate.command);
+    out += fmt::format("Closed gate {}: {}. It opens by `{}`.\n", to_string(gate.gate),
+                       gate.missing, gate.command);
   if (!brief.last.empty()) out += "\n## The last iteration\n\n" + brief.last;
   if (!brief.diagnosis.empty()) out += "\n## What limits the kernel\n\n" + brief.diagnosis;
   if (!brief.failed.empty()) {

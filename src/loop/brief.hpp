@@ -1,5 +1,5 @@
-// A task on one page, for whoever makes the next change: what stands, what limits it, what was tried
-// in vain. Read from the record; nothing is run.
+// A task on one page, for whoever makes the next change: what stands, what limits it, what was
+// tried in vain. Read from the record; nothing is run.
 #pragma once
 
 #include "loop/session.hpp"
@@ -29,10 +29,10 @@ struct Brief {
   std::vector<std::string> sources; ///< files that make up a candidate
   Next next;
   std::vector<ClosedGate> closed;
-  std::string incumbent; ///< label, gain over the baseline
-  std::string table;     ///< the incumbent's, or the baseline's, times per shape
-  std::string last;      ///< how the last iteration ended, in full
-  std::string diagnosis; ///< of the last look at the kernel; empty = none on record
+  std::string incumbent;             ///< label, gain over the baseline
+  std::string table;                 ///< the incumbent's, or the baseline's, times per shape
+  std::string last;                  ///< how the last iteration ended, in full
+  std::string diagnosis;             ///< of the last look at the kernel; empty = none on record
   std::vector<std::string> findings; ///< ids of that diagnosis
   std::vector<Attempt> failed;       ///< latest last, at most k_most_attempts
   std::vector<GuideFile> reading;    ///< at most k_most_guides

@@ -18,6 +18,7 @@ struct TryRequest {
   std::optional<double> predicted_gain;
   ledger::Explore explore = ledger::Explore::no;
   std::optional<std::string> waive;     ///< why closed gates are passed over
+  std::string waived_by = "user";       ///< or "campaign file"
   std::optional<std::string> flag_risk; ///< keep what is correct and not better, naming the risk
 };
 

@@ -76,7 +76,8 @@ void leave_out(Json& value, std::size_t bytes, const std::vector<std::string>& w
         const bool kept = at.empty() && std::count(whole.begin(), whole.end(), key) != 0;
         const bool inner = at.empty() && member.is_object() && !member.empty();
         if (kept || inner || size_of(member) <= largest) continue;
-        largest = size_of(member), holder = &object, name = key, path = at + "/" + pointer_part(key);
+        largest = size_of(member), holder = &object, name = key,
+        path = at + "/" + pointer_part(key);
       }
     };
     look(value, "");

@@ -24,9 +24,9 @@ struct Brief {
 };
 
 /// `value` with long texts shortened, long lists cut (of "rows" and "lessons" the last are kept),
-/// and last of all members left out, until it takes at most `bytes` as compact JSON. Types stay what
-/// they are. The members named in `whole` of the top object are not touched while anything else can
-/// be.
+/// and last of all members left out, until it takes at most `bytes` as compact JSON. Types stay
+/// what they are. The members named in `whole` of the top object are not touched while anything
+/// else can be.
 Brief brief(const base::Json& value, std::size_t bytes, const std::vector<std::string>& whole);
 
 /// At most `bytes` of `text`, whole characters; ends in an ellipsis when something is missing.
@@ -35,8 +35,8 @@ std::string shorten(std::string_view text, std::size_t bytes);
 /// A part of a value: of a text, list or object what fits from `cursor` on.
 struct Page {
   base::Json value;
-  std::int64_t next = 0; ///< cursor of the next page; 0 = this was the last
-  std::size_t of = 0;    ///< bytes, items or members in all
+  std::int64_t next = 0;              ///< cursor of the next page; 0 = this was the last
+  std::size_t of = 0;                 ///< bytes, items or members in all
   std::vector<std::string> too_large; ///< pointers of members that fill a page alone
 };
 /// Kind invalid when there is nothing at `pointer`, or the cursor lies behind its end.

@@ -50,10 +50,14 @@ Json error_json(const base::Error& error) {
 
 base::Error error_from(const Json& json) {
   const auto text = [&](const char* key) { return base::get_or<std::string>(json, key, ""); };
-  const auto kind = base::get_or<std::int64_t>(json, "kind",
-                                               static_cast<std::int64_t>(base::ErrorKind::internal));
-  return {static_cast<base::ErrorKind>(kind), text("message"), text("where"),
-          text("found"),                      text("allowed"), text("next")};
+  const auto kind = base::get_or<std::int64_t>(
+      json, "kind", static_cast<std::int64_t>(base::ErrorKind::internal));
+  return {static_cast<base::ErrorKind>(kind),
+          text("message"),
+          text("where"),
+          text("found"),
+          text("allowed"),
+          text("next")};
 }
 
 /// The protocol's stream is not the child's to write or read.

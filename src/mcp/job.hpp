@@ -26,7 +26,7 @@ public:
   /// News since the last call.
   struct News {
     std::vector<Progress> progress;
-    std::vector<std::string> log; ///< lines that it wrote to stderr
+    std::vector<std::string> log;                     ///< lines that it wrote to stderr
     std::optional<base::Expected<base::Json>> result; ///< it has ended
   };
 

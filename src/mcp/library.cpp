@@ -107,9 +107,9 @@ Expected<std::string> guide_text(const std::string& id, const std::string& uri) 
     if (guide.id == id) return base::read_file(guide.path, 1u << 20);
     known.push_back(guide.id);
   }
-  return no_such(uri, known.empty() ? "none: no guides were found beside the program"
-                                    : model::join(known),
-                 model::did_you_mean(id, known));
+  return no_such(
+      uri, known.empty() ? "none: no guides were found beside the program" : model::join(known),
+      model::did_you_mean(id, known));
 }
 
 Expected<std::string> task_text(const fs::path& dir, const Address& address,
@@ -134,20 +134,19 @@ base::Status add_record(const loop::Session& session, Json& out) {
   out.push_back(entry("ako://report", "report", "the report, written anew", "text/markdown"));
   AKO_TRY(auto rows, reader.page(k_listed));
   for (const auto& row : rows)
-    out.push_back(entry(fmt::format("ako://iteration/{}", row.number),
-                        fmt::format("iteration {}", row.number),
-                        fmt::format("{}: {}", model::to_string(row.outcome), row.hypothesis),
-                        "text/plain"));
+    out.push_back(entry(
+        fmt::format("ako://iteration/{}", row.number), fmt::format("iteration {}", row.number),
+        fmt::format("{}: {}", model::to_string(row.outcome), row.hypothesis), "text/plain"));
   std::vector<Json> profiles;
   AKO_TRY_STATUS(reader.each(ledger::EventKind::profile, [&](const ledger::Event& event) {
-    profiles.push_back(entry(fmt::format("ako://profile/{}", event.seq),
-                             fmt::format("profile {}", event.seq),
-                             base::get_or<std::string>(event.payload, "summary", ""),
-                             "application/json"));
+    profiles.push_back(
+        entry(fmt::format("ako://profile/{}", event.seq), fmt::format("profile {}", event.seq),
+              base::get_or<std::string>(event.payload, "summary", ""), "application/json"));
     return base::Status{};
   }));
   const std::size_t most = static_cast<std::size_t>(k_listed);
-  for (std::size_t i = profiles.size() > most ? profiles.size() - most : 0; i < profiles.size(); ++i)
+  for (std::size_t i = profiles.size() > most ? profiles.size() - most : 0; i < profiles.size();
+       ++i)
     out.push_back(std::move(profiles[i]));
   return {};
 }
@@ -178,19 +177,17 @@ Expected<Json> list_resources(const fs::path& dir) {
 Json resource_templates() {
   const auto one = [](const char* uri, const char* name, const char* description,
                       const char* type) {
-    return Json{{"uriTemplate", uri}, {"name", name}, {"description", description},
-                {"mimeType", type}};
+    return Json{
+        {"uriTemplate", uri}, {"name", name}, {"description", description}, {"mimeType", type}};
   };
-  return Json::array({one("ako://iteration/{number}", "iteration",
-                          "one iteration in full, with its diff", "text/plain"),
-                      one("ako://profile/{event}", "profile",
-                          "a capture or inference on record, with its diagnosis",
-                          "application/json"),
-                      one("ako://guide/{id}", "guide", "a guide of the reference library",
-                          "text/markdown"),
-                      one("ako://{name}?task={dir}", "another task",
-                          "contract, log, notes, iterations or report of the task in dir",
-                          "text/plain")});
+  return Json::array(
+      {one("ako://iteration/{number}", "iteration", "one iteration in full, with its diff",
+           "text/plain"),
+       one("ako://profile/{event}", "profile",
+           "a capture or inference on record, with its diagnosis", "application/json"),
+       one("ako://guide/{id}", "guide", "a guide of the reference library", "text/markdown"),
+       one("ako://{name}?task={dir}", "another task",
+           "contract, log, notes, iterations or report of the task in dir", "text/plain")});
 }
 
 Expected<Json> read_resource(const fs::path& dir, const std::string& uri) {
@@ -198,8 +195,8 @@ Expected<Json> read_resource(const fs::path& dir, const std::string& uri) {
   const bool numbered = address.name == "iteration" || address.name == "profile";
   const bool plain = std::find(k_plain.begin(), k_plain.end(), address.name) != k_plain.end();
   std::string text;
-  const char* type = address.name == "contract"  ? "application/toml"
-                     : address.name == "profile" ? "application/json"
+  const char* type = address.name == "contract"                             ? "application/toml"
+                     : address.name == "profile"                            ? "application/json"
                      : address.name == "log" || address.name == "iteration" ? "text/plain"
                                                                             : "text/markdown";
   if (address.name == "guide") {
@@ -245,8 +242,8 @@ Expected<Json> get_prompt(const fs::path& dir, const std::string& name, const Js
             "them took.\n";
   if (!idea.empty()) text += "\nStart from this idea: " + idea + "\n";
   return Json{{"description", "one iteration of " + brief.task},
-              {"messages", Json::array({{{"role", "user"},
-                                         {"content", {{"type", "text"}, {"text", text}}}}})}};
+              {"messages",
+               Json::array({{{"role", "user"}, {"content", {{"type", "text"}, {"text", text}}}}})}};
 }
 
 } // namespace ako::mcp

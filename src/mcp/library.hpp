@@ -1,7 +1,8 @@
 // Resources: what a task's folder and record hold, and the guides, under ako:// names.
 //
 //   ako://contract  ako://log  ako://notes  ako://iterations  ako://report
-//   ako://iteration/N  ako://profile/EVENT  ako://guide/ID       each with ?task=DIR for another task
+//   ako://iteration/N  ako://profile/EVENT  ako://guide/ID       each with ?task=DIR for another
+//   task
 #pragma once
 
 #include "base/fs.hpp"

@@ -40,7 +40,8 @@ Message read_message(const Json& json) {
   out.id = id;
   out.method = json["method"].get<std::string>();
   if (json.contains("params") && !json["params"].is_null()) {
-    if (!json["params"].is_object()) return invalid(id, k_invalid_params, "\"params\" is no object");
+    if (!json["params"].is_object())
+      return invalid(id, k_invalid_params, "\"params\" is no object");
     out.params = json["params"];
   }
   return out;
@@ -60,9 +61,9 @@ Parsed parse_line(std::string_view line) {
     return out;
   }
   if (json->empty() || json->size() > k_most_in_batch) {
-    out.messages.push_back(
-        invalid({}, k_invalid_request,
-                fmt::format("a list holds 1 to {} messages, not {}", k_most_in_batch, json->size())));
+    out.messages.push_back(invalid(
+        {}, k_invalid_request,
+        fmt::format("a list holds 1 to {} messages, not {}", k_most_in_batch, json->size())));
     return out;
   }
   out.batch = true;
@@ -86,8 +87,9 @@ Json notification(std::string_view method, Json params) {
 
 RpcError rpc_error(int code, const base::Error& error) {
   Json data = {{"kind", base::to_string(error.kind)}};
-  for (const auto& [key, text] : {std::pair{"where", &error.where}, std::pair{"found", &error.found},
-                                  std::pair{"allowed", &error.allowed}, std::pair{"next", &error.next}})
+  for (const auto& [key, text] :
+       {std::pair{"where", &error.where}, std::pair{"found", &error.found},
+        std::pair{"allowed", &error.allowed}, std::pair{"next", &error.next}})
     if (!text->empty()) data[key] = *text;
   return {code, error.text(), std::move(data)};
 }

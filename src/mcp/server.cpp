@@ -54,7 +54,8 @@ private:
     std::vector<pollfd> fds;
     const bool listens = !ending && !m_in_ended && m_waiting.size() < k_most_waiting;
     fds.push_back({listens ? m_in : -1, POLLIN, 0});
-    fds.push_back({m_out_lost ? -1 : m_out, static_cast<short>(m_waiting.empty() ? 0 : POLLOUT), 0});
+    fds.push_back(
+        {m_out_lost ? -1 : m_out, static_cast<short>(m_waiting.empty() ? 0 : POLLOUT), 0});
     m_session.add_descriptors(fds);
     if (::poll(fds.data(), fds.size(), ending ? 50 : 500) < 0 && errno != EINTR)
       return base::fail_errno("waiting for input failed", "poll", errno);

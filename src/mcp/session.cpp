@@ -21,8 +21,9 @@ Tool more_tool() {
   Tool out;
   out.name = "more";
   out.title = "More of an answer";
-  out.description = "Pages of an answer that was cut to size: an answer's \"more\" names its result "
-                    "and the places that were cut. Runs nothing again.";
+  out.description =
+      "Pages of an answer that was cut to size: an answer's \"more\" names its result "
+      "and the places that were cut. Runs nothing again.";
   out.parameters = {{"result", Type::text, "name of the answer, such as r3", true},
                     {"at", Type::text, "place in it, such as /data/rows; the whole when left out"},
                     {"cursor", Type::integer, "\"next_cursor\" of the page before"},
@@ -36,8 +37,9 @@ Tool more_tool() {
 
 /// An answer that is no command's.
 Json plain_envelope(Json data) {
-  return {{"exit", 0},        {"outcome", nullptr}, {"fault", "none"},
-          {"data", std::move(data)}, {"error", nullptr},   {"warnings", Json::array()}};
+  return {{"exit", 0},        {"outcome", nullptr},
+          {"fault", "none"},  {"data", std::move(data)},
+          {"error", nullptr}, {"warnings", Json::array()}};
 }
 
 Json error_envelope(const base::Error& error) {
@@ -64,21 +66,24 @@ const Tool* find_tool(const std::vector<Tool>& tools, const std::string& name) {
 } // namespace
 
 Session::Session(const Site& site, std::function<void(const Json&)> send)
-    : m_site(site), m_send(std::move(send)), m_more(more_tool()), m_dialect(dialect("2025-03-26")) {}
+    : m_site(site), m_send(std::move(send)), m_more(more_tool()), m_dialect(dialect("2025-03-26")) {
+}
 
-// --- lines to messages -----------------------------------------------------------------------------
+// --- lines to messages
+// -----------------------------------------------------------------------------
 
 void Session::take_line(const Line& line, std::size_t most) {
   if (line.too_long) {
-    m_send(error_response({}, {k_parse_error,
-                               fmt::format("a line of more than {} bytes was dropped", most), {}}));
+    m_send(error_response(
+        {}, {k_parse_error, fmt::format("a line of more than {} bytes was dropped", most), {}}));
     return;
   }
   if (line.text.find_first_not_of(" \t\r") == std::string::npos) return;
   Parsed parsed = parse_line(line.text);
   if (parsed.batch && !m_dialect.batches) {
-    m_send(error_response({}, {k_invalid_request,
-                               "protocol " + m_dialect.version + " has no lists of messages", {}}));
+    m_send(error_response(
+        {},
+        {k_invalid_request, "protocol " + m_dialect.version + " has no lists of messages", {}}));
     return;
   }
   auto batch = parsed.batch ? std::make_shared<Batch>() : nullptr;
@@ -99,7 +104,8 @@ void Session::take(const Message& message, const std::shared_ptr<Batch>& batch) 
   if (message.kind == Message::Kind::invalid) return error(asker, message.error);
   for (const Running& running : m_jobs)
     if (running.asker.id == message.id && !running.cancelled)
-      return error(asker, {k_invalid_request, "this id belongs to a request that is still open", {}});
+      return error(asker,
+                   {k_invalid_request, "this id belongs to a request that is still open", {}});
   take_request(message, std::move(asker));
 }
 
@@ -114,14 +120,16 @@ void Session::done(const std::shared_ptr<Batch>& batch) {
   if (!batch->answers.empty()) m_send(batch->answers);
 }
 
-// --- requests --------------------------------------------------------------------------------------
+// --- requests
+// --------------------------------------------------------------------------------------
 
 void Session::take_request(const Message& message, Asker asker) {
   const std::string& method = message.method;
   if (method == "initialize") return initialize(message, asker);
   if (method == "ping") return result(asker, Json::object());
   if (!m_initialized)
-    return error(asker, {k_invalid_request, "\"initialize\" comes first", {{"next", "initialize"}}});
+    return error(asker,
+                 {k_invalid_request, "\"initialize\" comes first", {{"next", "initialize"}}});
   if (method == "tools/list") {
     Json tools = Json::array();
     for (const Tool& tool : m_site.tools) tools.push_back(describe(tool, m_dialect));
@@ -135,8 +143,9 @@ void Session::take_request(const Message& message, Asker asker) {
   if (method == "logging/setLevel") return set_level(message, asker);
   const base::fs::path dir = m_site.dir;
   if (method == "resources/list")
-    return start(std::move(asker), message.params, [dir] { return list_resources(dir); }, nullptr,
-                 method, Detail::full);
+    return start(
+        std::move(asker), message.params, [dir] { return list_resources(dir); }, nullptr, method,
+        Detail::full);
   if (method == "resources/read" || method == "prompts/get") {
     const bool reads = method == "resources/read";
     auto name = base::get<std::string>(message.params, reads ? "uri" : "name");
@@ -155,8 +164,9 @@ void Session::initialize(const Message& message, const Asker& asker) {
     return error(asker, {k_invalid_request, "this conversation is initialized already", {}});
   auto wanted = base::get<std::string>(message.params, "protocolVersion");
   if (!wanted)
-    return error(asker, {k_invalid_params, "\"protocolVersion\" is missing",
-                         {{"allowed", known_versions()}}});
+    return error(
+        asker,
+        {k_invalid_params, "\"protocolVersion\" is missing", {{"allowed", known_versions()}}});
   m_dialect = dialect(*wanted);
   m_initialized = true;
   Json capabilities = {{"tools", {{"listChanged", false}}},
@@ -176,12 +186,14 @@ void Session::list(const Message& message, const Asker& asker, const char* membe
   if (message.params.contains("cursor")) {
     const Json& cursor = message.params["cursor"];
     const std::string text = cursor.is_string() ? cursor.get<std::string>() : std::string();
-    const bool digits = !text.empty() && text.size() < 8 &&
-                        std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool digits =
+        !text.empty() && text.size() < 8 &&
+        std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
     from = digits ? std::stoul(text) : entries.size();
     if (from >= entries.size() || from % k_list_page != 0)
-      return error(asker, {k_invalid_params, "this cursor is none of ours",
-                           {{"next", "ask again without it"}}});
+      return error(
+          asker,
+          {k_invalid_params, "this cursor is none of ours", {{"next", "ask again without it"}}});
   }
   Json out = {{member, Json::array()}};
   const std::size_t end = std::min(entries.size(), from + k_list_page);
@@ -194,7 +206,8 @@ void Session::set_level(const Message& message, const Asker& asker) {
   const std::string level = base::get_or<std::string>(message.params, "level", "");
   const auto found = std::find(k_levels.begin(), k_levels.end(), level);
   if (found == k_levels.end())
-    return error(asker, {k_invalid_params, "there is no such level",
+    return error(asker, {k_invalid_params,
+                         "there is no such level",
                          {{"allowed", fmt::format("{}", fmt::join(k_levels, ", "))}}});
   m_level = static_cast<int>(found - k_levels.begin());
   result(asker, Json::object());
@@ -213,7 +226,8 @@ void Session::cancel(const Json& id) {
     }
 }
 
-// --- tools -----------------------------------------------------------------------------------------
+// --- tools
+// -----------------------------------------------------------------------------------------
 
 void Session::call_tool(const Message& message, Asker asker) {
   auto name = base::get<std::string>(message.params, "name");
@@ -221,7 +235,8 @@ void Session::call_tool(const Message& message, Asker asker) {
   const Json arguments = base::get_or<Json>(message.params, "arguments", Json::object());
   const Tool* tool = *name == m_more.name ? &m_more : find_tool(m_site.tools, *name);
   if (tool == nullptr)
-    return error(asker, {k_invalid_params, "there is no tool \"" + shorten(*name, 80) + "\"",
+    return error(asker, {k_invalid_params,
+                         "there is no tool \"" + shorten(*name, 80) + "\"",
                          {{"next", "tools/list"}}});
   if (auto fit = check_arguments(*tool, arguments); !fit)
     return result(asker, sized("error: " + fit.error().text(), error_envelope(fit.error()), true,
@@ -244,7 +259,8 @@ void Session::give_more(const Json& arguments, const Asker& asker) {
   const Json* kept = m_kept.find(name);
   if (kept == nullptr)
     return fail({base::ErrorKind::usage, "this answer is not kept (any more)", "more.result", name,
-                 m_kept.names(), "call the tool again, with detail = \"full\" when it is to be whole"});
+                 m_kept.names(),
+                 "call the tool again, with detail = \"full\" when it is to be whole"});
   const auto bytes = std::clamp<std::int64_t>(
       base::get_or<std::int64_t>(arguments, "bytes", k_brief_bytes), 512, 65536);
   const std::string at = base::get_or<std::string>(arguments, "at", "");
@@ -255,9 +271,9 @@ void Session::give_more(const Json& arguments, const Asker& asker) {
                {"next_cursor", part->next > 0 ? Json(part->next) : Json()},
                {"of", part->of},
                {"too_large", std::move(part->too_large)}};
-  const std::string text = part->next > 0
-                               ? fmt::format("a part of {}{}; go on with cursor {}", name, at, part->next)
-                               : fmt::format("{}{} to its end", name, at);
+  const std::string text =
+      part->next > 0 ? fmt::format("a part of {}{}; go on with cursor {}", name, at, part->next)
+                     : fmt::format("{}{} to its end", name, at);
   Json out = {{"content", Json::array({{{"type", "text"}, {"text", text}}})}, {"isError", false}};
   if (m_dialect.structured) out["structuredContent"] = plain_envelope(std::move(data));
   else
@@ -269,7 +285,8 @@ void Session::give_more(const Json& arguments, const Asker& asker) {
 void Session::start(Asker asker, const Json& params, Job::Work work, const Tool* tool,
                     std::string method, Detail detail) {
   if (m_jobs.size() >= k_most_jobs)
-    return error(asker, {k_internal, fmt::format("{} calls are running already", k_most_jobs),
+    return error(asker, {k_internal,
+                         fmt::format("{} calls are running already", k_most_jobs),
                          {{"next", "wait for one of them, or cancel one"}}});
   auto job = Job::start(work);
   if (!job) return error(asker, rpc_error(k_internal, job.error()));
@@ -280,7 +297,8 @@ void Session::start(Asker asker, const Json& params, Job::Work work, const Tool*
                     detail, false, -1});
 }
 
-// --- calls that are running ------------------------------------------------------------------------
+// --- calls that are running
+// ------------------------------------------------------------------------
 
 void Session::add_descriptors(std::vector<pollfd>& into) const {
   for (const Running& running : m_jobs)
@@ -328,9 +346,9 @@ void Session::finish(Running& running, const base::Expected<Json>& outcome) {
   if (running.tool != nullptr) return result(running.asker, tool_result(outcome, running));
   if (!outcome) {
     const bool missing = outcome.error().kind != base::ErrorKind::internal;
-    const int code = !missing                               ? k_internal
+    const int code = !missing                             ? k_internal
                      : running.method == "resources/read" ? k_not_found
-                                                            : k_invalid_params;
+                                                          : k_invalid_params;
     return error(running.asker, rpc_error(code, outcome.error()));
   }
   if (running.method == "resources/list") return result(running.asker, {{"resources", *outcome}});
@@ -370,7 +388,8 @@ Json Session::sized(const std::string& text, Json structured, bool failed, std::
   for (int attempt = 0; attempt < 6; ++attempt) {
     Brief cut = brief(structured, room, k_whole);
     Json places = Json::array();
-    for (const Cut& each : cut.cuts) places.push_back(fmt::format("{} ({} of {})", each.path, each.kept, each.of));
+    for (const Cut& each : cut.cuts)
+      places.push_back(fmt::format("{} ({} of {})", each.path, each.kept, each.of));
     if (short_text.size() < text.size()) places.push_back("/text");
     cut.value["more"] = {{"result", name}, {"bytes", whole}, {"cut", std::move(places)}};
     out = build(cut.value);

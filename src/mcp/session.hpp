@@ -1,5 +1,5 @@
-// One client's conversation: requests in, answers out, calls between. Knows no descriptors but those
-// of its jobs.
+// One client's conversation: requests in, answers out, calls between. Knows no descriptors but
+// those of its jobs.
 #pragma once
 
 #include "mcp/brief.hpp"

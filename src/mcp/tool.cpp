@@ -87,12 +87,11 @@ Json output_schema(const Tool& tool) {
                   {"found", {{"type", "string"}}},
                   {"allowed", {{"type", "string"}}},
                   {"next", {{"type", "string"}, {"description", "the one thing to do"}}}}}};
-  Json more = {{"type", "object"},
-               {"description", "what was left out: ask the tool `more`"},
-               {"properties",
-                {{"result", {{"type", "string"}}},
-                 {"bytes", {{"type", "integer"}}},
-                 {"cut", texts()}}}};
+  Json more = {
+      {"type", "object"},
+      {"description", "what was left out: ask the tool `more`"},
+      {"properties",
+       {{"result", {{"type", "string"}}}, {"bytes", {{"type", "integer"}}}, {"cut", texts()}}}};
   Json properties = {
       {"exit", {{"type", "integer"}, {"description", "the command's exit code; 0 = done"}}},
       {"outcome", nullable("string")},

@@ -2,6 +2,7 @@
 
 #include "workspace/git.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 
@@ -35,9 +36,20 @@ tl::unexpected<base::Error> no_repository(const fs::path& task, const std::strin
                .next = "run `git init` there, or make the task with `ako new`"});
 }
 
-/// The records' folder name. A repository that holds one task keeps its records when its folder is
-/// renamed.
+constexpr const char* k_id_file = "ako-records"; ///< in the git folder of one work tree
+
+bool is_record_name(const std::string& name) {
+  return !name.empty() && name.size() <= 200 && name[0] != '.' &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '-' || c == '_' || c == '.' || c == '+';
+         });
+}
+
+/// The records' folder name: the one that was given to this work tree, else by its place. A
+/// repository that holds one task keeps its records when its folder is renamed.
 std::string record_id(const GitPlace& place, const std::string& name) {
+  if (auto given = base::read_file(place.git_dir / k_id_file, 256); given && is_record_name(*given))
+    return *given;
   if (!place.prefix.empty()) {
     std::string id = place.prefix;
     for (char& c : id)
@@ -113,6 +125,17 @@ Expected<fs::path> Workdir::records() const {
   const fs::path dir = place.common_dir / "ako" / record_id(place, name());
   AKO_TRY_STATUS(base::make_dirs(dir));
   return dir;
+}
+
+base::Status Workdir::name_records(const std::string& name) const {
+  if (!is_record_name(name))
+    return fail(ErrorKind::usage, "this cannot be the name of a record",
+                {.where = m_task.string(),
+                 .found = name,
+                 .allowed = "letters, digits, '-', '_', '.' and '+'",
+                 .next = "choose another name"});
+  AKO_TRY(const GitPlace place, git());
+  return base::write_file_atomic(place.git_dir / k_id_file, name);
 }
 
 Expected<fs::path> Workdir::ledger() const {

@@ -1,0 +1,253 @@
+#include "drive/agent.hpp"
+
+#include "base/json.hpp"
+#include "drive/confine.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <regex>
+#include <sstream>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace ako::drive {
+namespace {
+
+namespace fs = base::fs;
+
+constexpr std::size_t k_kept_output = 1u << 20;
+constexpr std::uint64_t k_largest_file = 1u << 30;
+constexpr int k_rules_fd = 3;
+constexpr std::size_t k_longest_line = 4096; ///< the pattern sees: std::regex recurses
+
+/// The last part of a file.
+std::string tail_of(const fs::path& path, std::size_t most) {
+  base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return {};
+  const off_t size = ::lseek(file.get(), 0, SEEK_END);
+  if (size <= 0) return {};
+  const auto bytes = std::min(static_cast<std::size_t>(size), most);
+  std::string out(bytes, '\0');
+  const ssize_t got = ::pread(file.get(), out.data(), bytes, size - static_cast<off_t>(bytes));
+  out.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return out;
+}
+
+std::vector<std::string> environment_of(const Turn& turn) {
+  std::vector<std::string> out;
+  const auto is_ours = [](const std::string& entry) {
+    for (const char* name :
+         {"TMPDIR=", "AKO_TURN=", "AKO_TASK=", "AKO_PROMPT_FILE=", "AKO_SCRATCH=",
+          "AKO_UNATTENDED=", "XDG_CACHE_HOME=", "AKO_TURN_TOKEN="})
+      if (entry.rfind(name, 0) == 0) return true;
+    return false;
+  };
+  for (char** entry = environ; *entry != nullptr; ++entry)
+    if (!is_ours(*entry)) out.emplace_back(*entry);
+  const std::string scratch = turn.scratch.string();
+  out.push_back("TMPDIR=" + scratch);
+  out.push_back("XDG_CACHE_HOME=" + scratch + "/cache");
+  out.push_back("AKO_SCRATCH=" + scratch);
+  out.push_back("AKO_PROMPT_FILE=" + scratch + "/prompt.md");
+  out.push_back("AKO_TASK=" + turn.task.string());
+  out.push_back(fmt::format("AKO_TURN={}", turn.number));
+  out.push_back("AKO_UNATTENDED=1");
+  out.push_back("AKO_TURN_TOKEN=" + turn.token);
+  return out;
+}
+
+base::UniqueFd output_file(const fs::path& path) {
+  return base::UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+}
+
+std::vector<pid_t> processes() {
+  std::vector<pid_t> out;
+  std::error_code why;
+  for (fs::directory_iterator walk("/proc", why), end; !why && walk != end; walk.increment(why)) {
+    const std::string name = walk->path().filename().string();
+    if (std::isdigit(static_cast<unsigned char>(name[0]))) out.push_back(std::atoi(name.c_str()));
+  }
+  return out;
+}
+
+bool carries(pid_t pid, const std::string& token) {
+  base::UniqueFd file(::open(fmt::format("/proc/{}/environ", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return false;
+  std::string text;
+  char buffer[16u << 10];
+  for (ssize_t got = 0; (got = ::read(file.get(), buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
+  return text.find("AKO_TURN_TOKEN=" + token) != std::string::npos;
+}
+
+/// Its parent; 0 when it is gone.
+pid_t parent_of(pid_t pid) {
+  auto stat = base::read_file(fmt::format("/proc/{}/stat", pid), 4096);
+  if (!stat) return 0;
+  const std::size_t close = stat->rfind(')');
+  if (close == std::string::npos || close + 4 >= stat->size()) return 0;
+  return std::atoi(stat->c_str() + close + 4);
+}
+
+} // namespace
+
+Adapter adapter_for(const std::string& command) {
+  if (command == "claude")
+    return {"claude",
+            {"claude", "-p", "--output-format", "json", "--permission-mode", "acceptEdits"},
+            {"~/.claude", "~/.claude.json"},
+            R"("total_cost_usd":\s*([0-9.eE+-]+))"};
+  if (command == "codex")
+    return {"codex",
+            {"codex", "exec", "--skip-git-repo-check", "--sandbox", "workspace-write", "-"},
+            {"~/.codex"},
+            ""};
+  return {"command", {"/bin/sh", "-c", command}, {}, ""};
+}
+
+int end_leftovers(const std::string& token) {
+  int ended = 0;
+  // What it started may go on starting: until a look finds nobody.
+  for (int look = 0; look < 20; ++look) {
+    int found = 0;
+    for (const pid_t pid : processes())
+      if (pid != ::getpid() && (carries(pid, token) || (parent_of(pid) == ::getpid()))) {
+        if (::kill(pid, SIGKILL) == 0) ++found;
+        ::waitpid(pid, nullptr, WNOHANG);
+      }
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    ended += look == 0 ? found : 0;
+    if (found == 0) return ended;
+    ::usleep(20'000);
+  }
+  return ended;
+}
+
+base::Expected<Heard> run_agent(const Adapter& adapter, const Turn& turn) {
+  AKO_TRY_STATUS(base::write_file_atomic(turn.scratch / "prompt.md", turn.prompt));
+  // Outside its reach: what it printed is the driver's.
+  AKO_TRY(const base::TemporaryDir printed, base::TemporaryDir::make("ako-turn"));
+  const fs::path out_path = printed.path() / "out", err_path = printed.path() / "err";
+  const base::UniqueFd out = output_file(out_path), err = output_file(err_path);
+  if (!out || !err) return base::fail_errno("no file for what the agent prints", out_path, errno);
+  base::CommandOptions options;
+  options.argv = adapter.argv;
+  options.env = environment_of(turn);
+  options.cwd = turn.task.string();
+  options.stdin_text = turn.prompt;
+  options.deadline = base::Deadline::after_seconds(turn.deadline_seconds);
+  options.stop = turn.stop;
+  options.limits.file_bytes = k_largest_file;
+  options.limits.core_bytes = 0;
+  options.fds = {{out.get(), 1}, {err.get(), 2}};
+  base::UniqueFd rules;
+  if (turn.landlock) {
+    std::vector<fs::path> writable = turn.free;
+    writable.push_back(turn.scratch);
+    AKO_TRY(rules, write_rules(writable));
+    options.fds.emplace_back(rules.get(), k_rules_fd);
+    options.before_exec = [] { return enter_rules(k_rules_fd); };
+  }
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  auto result = base::run_command(options);
+  const int left = end_leftovers(turn.token);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+  if (!result) return tl::unexpected(result.error());
+  Heard heard;
+  heard.ending = result->ending;
+  heard.timed_out = result->timed_out;
+  heard.seconds = static_cast<double>(result->wall_ns) / 1e9;
+  heard.out = tail_of(out_path, k_kept_output);
+  heard.err = tail_of(err_path, k_kept_output);
+  heard.left_running = left;
+  return heard;
+}
+
+namespace {
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// Without blanks and the marks of Markdown around it.
+std::string bare(const std::string& text) {
+  static const char* k_marks = " \t\r*_`>#-";
+  const std::size_t from = text.find_first_not_of(k_marks);
+  if (from == std::string::npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t\r*_`") - from + 1);
+}
+
+/// The text of an answer that comes as one JSON object, or as it is.
+std::string answer_text(const std::string& out) {
+  const std::size_t begin = out.find('{');
+  if (begin == std::string::npos) return out;
+  auto json = base::parse_json(std::string_view(out).substr(begin), "answer");
+  if (!json || !json->is_object()) return out;
+  return base::get_or<std::string>(*json, "result", out);
+}
+
+std::optional<double> leading_number(std::string text) {
+  while (!text.empty() && (text.front() == '+' || text.front() == ' ')) text.erase(0, 1);
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end != text.data() ? std::optional<double>(value) : std::nullopt;
+}
+
+} // namespace
+
+Said read_answer(const std::string& out) {
+  Said said;
+  std::istringstream lines(answer_text(out));
+  std::string line;
+  while (std::getline(lines, line)) {
+    const std::string text = bare(line);
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos || colon > 20) continue;
+    const std::string key = lower(bare(text.substr(0, colon)));
+    const std::string value = bare(text.substr(colon + 1)).substr(0, 600);
+    if (value.empty()) continue;
+    if (key == "hypothesis") said.hypothesis = value;
+    else if (key == "prediction") said.prediction = value;
+    else if (key == "cites") said.cites = value;
+    else if (key == "direction") said.direction = value;
+    else if (key == "done") said.done = value;
+    else if (key == "predict-gain" || key == "predicted gain" || key == "predict gain") {
+      if (const auto percent = leading_number(value)) said.predicted_gain = *percent / 100;
+    }
+  }
+  return said;
+}
+
+std::optional<double> read_money(const Money& money, const std::string& text) {
+  if (money.pattern.empty()) return std::nullopt;
+  std::optional<double> out;
+  try {
+    const std::regex pattern(money.pattern, std::regex::ECMAScript);
+    std::istringstream lines(text);
+    std::string line;
+    while (std::getline(lines, line)) {
+      for (std::size_t at = 0; at < line.size(); at += k_longest_line) {
+        const std::string part = line.substr(at, k_longest_line);
+        for (std::sregex_iterator match(part.begin(), part.end(), pattern), end; match != end;
+             ++match) {
+          const auto number = leading_number((*match)[1].str());
+          if (!number || *number < 0) continue;
+          out = money.sum ? out.value_or(0) + *number * money.per : *number * money.per;
+        }
+      }
+    }
+  } catch (const std::regex_error&) { // too deep for this text: nothing is known
+    return std::nullopt;
+  }
+  return out;
+}
+
+} // namespace ako::drive

@@ -1,0 +1,37 @@
+// One campaign on one task: turn after turn, from wherever the record says it stands.
+//
+// A turn: prompt -> the agent's command, confined -> edits outside undone -> snapshot -> `ako try`
+// -> what came of it, on record. Each arrow is an event in the ledger; a kill between any two loses
+// at most the turn in flight, which is run again.
+#pragma once
+
+#include "drive/evaluator.hpp"
+#include "drive/state.hpp"
+
+namespace ako::drive {
+
+struct DriveRequest {
+  Campaign campaign;
+  AgentSpec agent;     ///< the one that works here
+  std::string setting; ///< of several; empty otherwise
+  std::string record_name() const {
+    return setting.empty() ? campaign.name : campaign.name + "/" + setting;
+  }
+};
+
+struct Driven {
+  State state;
+  ledger::Standing standing;
+  bool landlock = false; ///< false: edits outside were found by comparison alone
+};
+
+/// Runs the campaign until one of its conditions ends it. Kind interrupted when the user stopped
+/// it, refused when another driver works on the task or a gate is closed that the campaign does not
+/// waive, stale when a guarded thing was destroyed; after each of them it can be run again.
+base::Expected<Driven> drive(const loop::Session& session, const DriveRequest& request,
+                             Evaluator& evaluator);
+
+/// The sources that solution/ holds when nothing is being tried.
+base::Expected<model::Sources> standing_sources(const loop::Session& session);
+
+} // namespace ako::drive

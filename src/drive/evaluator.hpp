@@ -1,0 +1,32 @@
+// What judges a turn's candidate: ako itself, or a fake in the tests.
+#pragma once
+
+#include "loop/try.hpp"
+
+namespace ako::drive {
+
+struct Evaluated {
+  std::int64_t iteration = 0;
+  model::OutcomeKind outcome = model::OutcomeKind::undecided;
+  model::Fault fault = model::Fault::none;
+  model::Decision decision = model::Decision::revert;
+  double seconds = 0, device_seconds = 0;
+  bool stalled = false;
+  std::string text; ///< for the agent
+};
+
+class Evaluator {
+public:
+  virtual ~Evaluator() = default;
+  /// As `ako try`: records an iteration and leaves solution/ as that leaves it. Kind invalid where
+  /// there is nothing to try.
+  virtual base::Expected<Evaluated> evaluate(const loop::Session& session,
+                                             const loop::TryRequest& request) = 0;
+  /// Supplies what can be supplied without a person: a check, a baseline, a first look.
+  virtual base::Status prepare(const loop::Session& session) = 0;
+};
+
+/// The real one. `write_texts` as for loop::try_candidate.
+std::unique_ptr<Evaluator> real_evaluator(loop::TextWriter write_texts);
+
+} // namespace ako::drive

@@ -1,0 +1,294 @@
+#include "drive/side_by_side.hpp"
+
+#include "base/log.hpp"
+#include "base/sqlite.hpp"
+#include "loop/interrupt.hpp"
+#include "workspace/git.hpp"
+#include "workspace/revert.hpp"
+#include "workspace/snapshot.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace ako::drive {
+
+using base::ErrorKind;
+using base::Expected;
+using base::Status;
+namespace fs = base::fs;
+
+namespace {
+
+/// Where a setting works, and under which name its record lies.
+struct Place {
+  fs::path tree, task;
+  std::string branch;
+};
+
+Place place_of(const workspace::GitPlace& git, const Campaign& campaign, const Setting& setting) {
+  Place out;
+  out.tree = git.top.parent_path() /
+             fmt::format("{}-{}-{}", git.top.filename().string(), campaign.name, setting.name);
+  out.task = git.prefix.empty() ? out.tree : out.tree / git.prefix;
+  out.branch = fmt::format("ako-drive/{}/{}", campaign.name, setting.name);
+  return out;
+}
+
+Status check_committed(const loop::Session& session) {
+  const workspace::Git git(session.workdir().task());
+  AKO_TRY(std::string text, git.run({"status", "--porcelain", "--untracked-files=no", "--", "."}));
+  AKO_TRY(const std::string known, git.run({"ls-files", "--", "task.toml"}));
+  if (known.empty()) text = "task.toml is not in git";
+  if (text.empty()) return {};
+  return base::fail(ErrorKind::refused, "the task has files that are not committed",
+                    {.where = session.workdir().task().string(),
+                     .found = text.substr(0, 300),
+                     .allowed = "a committed task: each setting works in a worktree of it",
+                     .next = "git add and git commit them, then run the command again"});
+}
+
+/// The record so far, under the setting's own name: proof, baseline and incumbent are the same.
+Status copy_record(const loop::Session& from, const loop::Session& to) {
+  AKO_TRY(const fs::path old_ledger, from.workdir().ledger());
+  AKO_TRY(const fs::path new_ledger, to.workdir().ledger());
+  {
+    AKO_TRY(base::Database db, base::Database::open(old_ledger, base::Database::Mode::read_write));
+    AKO_TRY_STATUS(db.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+  AKO_TRY(const std::string old_prefix, from.workdir().ref_prefix());
+  AKO_TRY(const std::string new_prefix, to.workdir().ref_prefix());
+  const workspace::Git git(from.workdir().task());
+  AKO_TRY(const std::string refs,
+          git.run({"for-each-ref", "--format=%(objectname) %(refname)", old_prefix}));
+  for (std::size_t at = 0; at < refs.size();) {
+    const std::size_t end = std::min(refs.find('\n', at), refs.size());
+    const std::string line = refs.substr(at, end - at);
+    at = end + 1;
+    const std::size_t blank = line.find(' ');
+    const std::string name = line.substr(blank + 1 + old_prefix.size());
+    if (name.rfind("iter-", 0) != 0) continue;
+    AKO_TRY_STATUS(git.run({"update-ref", new_prefix + name, line.substr(0, blank)}));
+  }
+  AKO_TRY(const std::string bytes, base::read_file(old_ledger, 4ull << 30));
+  return base::write_file_atomic(new_ledger, bytes); // last: with it the place is whole
+}
+
+Expected<loop::Session> open_place(const loop::Session& session, const Campaign& campaign,
+                                   const Setting& setting) {
+  AKO_TRY(const workspace::GitPlace git_place, session.workdir().git());
+  const Place place = place_of(git_place, campaign, setting);
+  std::error_code why;
+  if (!fs::exists(place.task / "task.toml", why)) {
+    const workspace::Git git(session.workdir().task());
+    workspace::Git::Call known;
+    known.args = {"rev-parse", "--verify", "--quiet", "refs/heads/" + place.branch};
+    AKO_TRY(const auto there, git.try_run(known));
+    std::vector<std::string> words = {"worktree", "add", "--quiet", "--force"};
+    if (!there.ok()) words.insert(words.end(), {"-b", place.branch});
+    words.push_back(place.tree.string());
+    words.push_back(there.ok() ? place.branch : std::string("HEAD"));
+    AKO_TRY_STATUS(git.run(words));
+  }
+  AKO_TRY(const workspace::Workdir workdir, workspace::Workdir::at(place.task));
+  AKO_TRY_STATUS(workdir.name_records(campaign.name + "+" + setting.name));
+  AKO_TRY(loop::Session out, loop::Session::open(place.task, loop::Need::contract));
+  AKO_TRY(const fs::path ledger, out.workdir().ledger());
+  if (!fs::exists(ledger, why)) AKO_TRY_STATUS(copy_record(session, out));
+  return out;
+}
+
+/// In a process of its own: signals, locks and the agent's children are its alone.
+int run_setting(const loop::Session& session, const Campaign& campaign, const Setting& setting,
+                const MakeEvaluator& make_evaluator) {
+  const auto evaluator = make_evaluator();
+  const DriveRequest request{campaign, setting.agent, setting.name};
+  auto driven = drive(session, request, *evaluator);
+  if (driven) {
+    base::info("setting {}: {}", setting.name, driven->state.stopped);
+    return 0;
+  }
+  base::info("setting {}: {}", setting.name, driven.error().text());
+  return driven.error().kind == ErrorKind::interrupted ? 130 : 3;
+}
+
+Expected<pid_t> start_setting(const loop::Session& session, const Campaign& campaign,
+                              const Setting& setting, const MakeEvaluator& make_evaluator) {
+  const pid_t parent = ::getpid(), pid = ::fork();
+  if (pid < 0) return base::fail_errno("no process could be started", "fork", errno);
+  if (pid > 0) return pid;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  int code = 70;
+  try {
+    code = run_setting(session, campaign, setting, make_evaluator);
+  } catch (const std::exception& problem) {
+    base::info("setting {}: a bug in ako: {}", setting.name, problem.what());
+  }
+  ::_exit(code);
+}
+
+/// Waits for all; a request to stop is passed on.
+void wait_for(std::vector<SettingEnd>& ends, const std::vector<pid_t>& pids) {
+  bool told = false;
+  for (std::size_t i = 0; i < pids.size();) {
+    if (loop::interrupted() && !told) {
+      for (const pid_t pid : pids) ::kill(pid, SIGTERM);
+      told = true;
+    }
+    int status = 0;
+    const pid_t got = ::waitpid(pids[i], &status, WNOHANG);
+    if (got == 0) {
+      ::usleep(50'000);
+      continue;
+    }
+    ends[i].exit = got > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 70;
+    ++i;
+  }
+}
+
+Status note_contender(const loop::Session& session, const Campaign& campaign, const SettingEnd& end,
+                      std::int64_t iteration) {
+  AKO_TRY(ledger::Writer writer, session.writer());
+  return writer
+      .append(ledger::Campaign{
+          campaign.name,
+          "contender",
+          0,
+          {{"setting", end.name},
+           {"snapshot", end.best ? end.best->snapshot : base::Hash()},
+           {"gain", end.best && end.best->base_gain ? base::number_or_null(*end.best->base_gain)
+                                                    : base::Json()},
+           {"outcome", end.outcome},
+           {"iteration", iteration}}})
+      .map([](const auto&) {});
+}
+
+/// The best of one setting as a candidate of the task itself, judged and measured anew.
+Status try_contender(const loop::Session& session, const Campaign& campaign, SettingEnd& end,
+                     Evaluator& evaluator) {
+  AKO_TRY(const loop::Session theirs, loop::Session::open(end.task, loop::Need::contract));
+  AKO_TRY(const model::Sources sources,
+          workspace::read_snapshot(theirs.workdir(), fmt::format("iter-{}", end.best->number)));
+  AKO_TRY_STATUS(
+      workspace::restore_sources(session.workdir(), session.contract(), sources, "campaign-undone")
+          .map([](const auto&) {}));
+  loop::TryRequest request;
+  request.hypothesis = fmt::format("the best of setting {} (its iteration {}): {}", end.name,
+                                   end.best->number, end.best->hypothesis);
+  request.explore = ledger::Explore::yes; // measuring again is no attempt of its own
+  request.direction = "the best of several settings";
+  auto result = evaluator.evaluate(session, request);
+  if (result) {
+    end.outcome = model::to_string(result->outcome);
+    base::info("best of setting {}: {} -> {}", end.name, end.outcome,
+               model::to_string(result->decision));
+    return note_contender(session, campaign, end, result->iteration);
+  }
+  if (result.error().kind != ErrorKind::invalid) return tl::unexpected(result.error());
+  end.outcome = "the same binary as the incumbent";
+  AKO_TRY(const model::Sources back, standing_sources(session));
+  AKO_TRY_STATUS(
+      workspace::restore_sources(session.workdir(), session.contract(), back, "campaign-undone")
+          .map([](const auto&) {}));
+  return note_contender(session, campaign, end, 0);
+}
+
+Status choose(const loop::Session& session, const Campaign& campaign, SideBySide& out,
+              std::int64_t inherited, Evaluator& evaluator) {
+  std::vector<SettingEnd*> order;
+  for (SettingEnd& end : out.settings) {
+    AKO_TRY(const loop::Session theirs, loop::Session::open(end.task, loop::Need::contract));
+    AKO_TRY(const ledger::Standing standing, theirs.standing());
+    if (standing.incumbent && standing.incumbent->number > inherited) {
+      end.best = standing.incumbent;
+      order.push_back(&end);
+    }
+  }
+  std::stable_sort(order.begin(), order.end(), [](const SettingEnd* a, const SettingEnd* b) {
+    return a->best->base_gain.value_or(-1) > b->best->base_gain.value_or(-1);
+  });
+  AKO_TRY(ledger::Reader reader, session.reader());
+  AKO_TRY(const State state, state_of(reader, campaign.name));
+  for (SettingEnd* end : order) {
+    if (loop::interrupted())
+      return base::fail(ErrorKind::interrupted, "stopped before the best were measured again",
+                        {.where = "campaign " + campaign.name,
+                         .found = {},
+                         .allowed = {},
+                         .next = "run the same command again to go on"});
+    const bool done = std::count(state.contenders.begin(), state.contenders.end(), end->name) != 0;
+    if (!done) AKO_TRY_STATUS(try_contender(session, campaign, *end, evaluator));
+  }
+  AKO_TRY(out.standing, session.standing());
+  for (const SettingEnd* end : order)
+    if (out.standing.incumbent && out.standing.incumbent->snapshot == end->best->snapshot)
+      out.winner = end->name;
+  return {};
+}
+
+} // namespace
+
+namespace {
+
+/// Readies the task itself; returns how many iterations were on record before the campaign.
+Expected<std::int64_t> begin(const loop::Session& session, const Campaign& campaign,
+                             Evaluator& evaluator) {
+  AKO_TRY_STATUS(check_committed(session));
+  if (campaign.prepare) AKO_TRY_STATUS(evaluator.prepare(session));
+  // Records of other work trees come to stand beside its own: its name is written down.
+  AKO_TRY(const fs::path records, session.workdir().records());
+  AKO_TRY_STATUS(session.workdir().name_records(records.filename().string()));
+  AKO_TRY(const ledger::Standing standing, session.standing());
+  AKO_TRY(ledger::Writer writer, session.writer());
+  AKO_TRY(ledger::Reader reader, session.reader());
+  AKO_TRY(const State state, state_of(reader, campaign.name));
+  if (state.phase != Phase::new_) return state.inherited;
+  const ledger::Campaign begun{campaign.name,
+                               "begun",
+                               0,
+                               {{"hash", campaign.hash},
+                                {"settings", campaign.settings.size()},
+                                {"inherited", standing.iterations}}};
+  AKO_TRY_STATUS(writer.append(begun).map([](const auto&) {}));
+  return standing.iterations;
+}
+
+} // namespace
+
+Expected<SideBySide> drive_side_by_side(const loop::Session& session, const Campaign& campaign,
+                                        const MakeEvaluator& make_evaluator) {
+  AKO_TRY(const fs::path records, session.workdir().records());
+  AKO_TRY(const base::FileLock lock,
+          base::FileLock::take(records / "campaign.lock", base::FileLock::Wait::no));
+  const auto evaluator = make_evaluator();
+  AKO_TRY(const std::int64_t inherited, begin(session, campaign, *evaluator));
+  SideBySide out;
+  std::vector<loop::Session> sessions;
+  for (const Setting& setting : campaign.settings) {
+    AKO_TRY(loop::Session place, open_place(session, campaign, setting));
+    out.settings.push_back({setting.name, place.workdir().task(), 0, std::nullopt, {}});
+    sessions.push_back(std::move(place));
+  }
+  std::vector<pid_t> pids;
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    auto pid = start_setting(sessions[i], campaign, campaign.settings[i], make_evaluator);
+    if (!pid) return tl::unexpected(pid.error());
+    pids.push_back(*pid);
+  }
+  wait_for(out.settings, pids);
+  if (loop::interrupted())
+    return base::fail(ErrorKind::interrupted, "stopped; everything so far is on record",
+                      {.where = "campaign " + campaign.name,
+                       .found = {},
+                       .allowed = {},
+                       .next = "run the same command again to go on"});
+  AKO_TRY_STATUS(choose(session, campaign, out, inherited, *evaluator));
+  return out;
+}
+
+} // namespace ako::drive

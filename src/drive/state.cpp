@@ -1,0 +1,137 @@
+#include "drive/state.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace ako::drive {
+namespace {
+
+using base::get_or;
+using base::Json;
+
+std::string text_of(const Json& data, const char* key) {
+  return get_or<std::string>(data, key, "");
+}
+
+void apply_answer(State& state, const Json& data, std::int64_t event) {
+  AnswerRecord& answer = state.answer = AnswerRecord{};
+  answer.event = event;
+  answer.how = text_of(data, "how");
+  answer.hypothesis = text_of(data, "hypothesis");
+  answer.prediction = text_of(data, "prediction");
+  answer.cites = text_of(data, "cites");
+  answer.direction = text_of(data, "direction");
+  answer.done = text_of(data, "done");
+  answer.candidate = text_of(data, "candidate");
+  answer.trouble = text_of(data, "trouble");
+  answer.changed = get_or<bool>(data, "changed", false);
+  if (auto gain = base::get<double>(data, "predicted_gain")) answer.predicted_gain = *gain;
+  for (const Json& each : get_or<Json>(data, "outside", Json::array()))
+    if (each.is_string()) answer.outside.push_back(each.get<std::string>());
+  state.wall_seconds += get_or<double>(data, "seconds", 0.0);
+  state.money += get_or<double>(data, "money", 0.0);
+  state.directions_taken += get_or<bool>(data, "direction_taken", false);
+  state.failures_in_a_row = answer.how == "ended" ? 0 : state.failures_in_a_row + 1;
+  state.idle_in_a_row = answer.changed ? 0 : state.idle_in_a_row + 1;
+  state.phase = Phase::answered;
+}
+
+} // namespace
+
+base::Status apply(State& state, const ledger::Campaign& step, std::int64_t event) {
+  const Json& data = step.data;
+  if (step.step == "begun") {
+    if (state.phase == Phase::new_) state.inherited = get_or<std::int64_t>(data, "inherited", 0);
+    // Begun again with more budget: what had stopped goes on.
+    if (state.phase == Phase::new_ || state.phase == Phase::stopped) state.phase = Phase::ready;
+    state.stopped.clear();
+    state.idle_in_a_row = state.failures_in_a_row = 0;
+  } else if (step.step == "turn") {
+    state.turn = step.turn;
+    state.token = text_of(data, "token");
+    state.solution = text_of(data, "solution");
+    state.phase = Phase::agent_runs;
+  } else if (step.step == "answered") {
+    apply_answer(state, data, event);
+  } else if (step.step == "tried") {
+    state.wall_seconds += get_or<double>(data, "seconds", 0.0);
+    state.device_seconds += get_or<double>(data, "device_seconds", 0.0);
+    state.stalls += get_or<bool>(data, "stalled", false);
+    state.feedback = text_of(data, "text");
+    state.phase = Phase::ready;
+  } else if (step.step == "lost") {
+    --state.turn; // run again under its number
+    state.phase = Phase::ready;
+  } else if (step.step == "stopped") {
+    state.stopped = text_of(data, "reason");
+    state.phase = Phase::stopped;
+  } else if (step.step == "contender") {
+    state.contenders.push_back(text_of(data, "setting"));
+  } else {
+    return base::fail(base::ErrorKind::invalid, "an unknown step of a campaign is on record",
+                      {.where = fmt::format("event {}", event),
+                       .found = step.step,
+                       .allowed = "the steps of this ako",
+                       .next = "go on with the ako that began the campaign"});
+  }
+  return {};
+}
+
+base::Expected<State> state_of(ledger::Reader& reader, const std::string& campaign) {
+  State out;
+  AKO_TRY_STATUS(
+      reader.each(ledger::EventKind::campaign, [&](const ledger::Event& event) -> base::Status {
+        AKO_TRY(const ledger::Campaign step, ledger::payload_from<ledger::Campaign>(event.payload));
+        return step.name == campaign ? apply(out, step, event.seq) : base::Status{};
+      }));
+  return out;
+}
+
+std::string reason_to_stop(const Campaign& campaign, const State& state,
+                           const ledger::Standing& standing) {
+  const Budget& budget = campaign.budget;
+  const auto spent = [](double used, double most) { return most > 0 && used >= most; };
+  if (campaign.stop.gain && standing.incumbent && standing.incumbent->confirmed &&
+      standing.incumbent->base_gain.value_or(-1) >= *campaign.stop.gain)
+    return fmt::format("the gain that was asked for is reached: {:+.1f} %",
+                       100 * *standing.incumbent->base_gain);
+  if (state.turn >= budget.iterations)
+    return fmt::format("{} iterations are spent", budget.iterations);
+  if (spent(state.wall_seconds, budget.wall_seconds))
+    return fmt::format("{:.0f} s of wall time are spent", state.wall_seconds);
+  if (spent(state.device_seconds, budget.device_seconds))
+    return fmt::format("{:.0f} s of device time are spent", state.device_seconds);
+  if (spent(state.money, budget.money))
+    return fmt::format("{:.2f} of money are spent", state.money);
+  if (state.failures_in_a_row >= campaign.stop.failures)
+    return fmt::format("the agent failed {} times in a row", state.failures_in_a_row);
+  if (state.idle_in_a_row >= campaign.stop.idle)
+    return fmt::format("the agent changed nothing {} times in a row", state.idle_in_a_row);
+  if (state.stalls >= campaign.stop.stalls)
+    return fmt::format("{} stalls: the ideas have run out", state.stalls);
+  if (standing.stall_event && campaign.after_directions == AfterDirections::stop &&
+      state.directions_taken >= static_cast<std::int64_t>(campaign.directions.size()))
+    return "a stall, and the campaign's directions are used up";
+  return {};
+}
+
+double turn_seconds(const AgentSpec& agent, const Budget& budget, const State& state) {
+  if (budget.wall_seconds <= 0) return agent.deadline_seconds;
+  return std::clamp(budget.wall_seconds - state.wall_seconds, 1.0, agent.deadline_seconds);
+}
+
+std::string remaining_text(const Budget& budget, const State& state) {
+  std::string out = fmt::format("- iterations: {} of {} left, this one included\n",
+                                budget.iterations - state.turn, budget.iterations);
+  const auto line = [&](const char* what, double used, double most, const char* unit) {
+    if (most > 0)
+      out += fmt::format("- {}: {:.4g} of {:.4g}{} left\n", what, std::max(0.0, most - used), most,
+                         unit);
+  };
+  line("wall time", state.wall_seconds, budget.wall_seconds, " s");
+  line("device time", state.device_seconds, budget.device_seconds, " s");
+  line("money", state.money, budget.money, "");
+  return out;
+}
+
+} // namespace ako::drive

@@ -1,0 +1,63 @@
+// Where a campaign stands: a fold over its events. Pure.
+//
+//   begun     {"hash", "agent", "landlock", "inherited"}
+//   turn      {"token", "solution"}                       the agent is about to run
+//   answered  {"how", "seconds", "money", "hypothesis", ..., "changed", "candidate", "outside"}
+//   tried     {"iteration", "outcome", "decision", "device_seconds", "seconds", "text"}
+//           | {"refused"}                                 there was nothing to judge
+//   lost      {"why"}                                     a turn that was killed: it is run again
+//   stopped   {"reason"}
+//   contender {"setting", "snapshot", "iteration", ...}   best of several, measured again
+#pragma once
+
+#include "drive/campaign.hpp"
+#include "ledger/queries.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ako::drive {
+
+enum class Phase { new_, ready, agent_runs, answered, stopped };
+
+struct AnswerRecord {
+  std::int64_t event = 0;
+  std::string how; ///< "ended", "failed", "timeout"
+  std::string hypothesis, prediction, cites, direction, done;
+  std::optional<double> predicted_gain;
+  bool changed = false;
+  base::Hash candidate;             ///< snapshot; empty when nothing can be judged
+  std::string trouble;              ///< why it cannot
+  std::vector<std::string> outside; ///< edits that were undone
+};
+
+struct State {
+  Phase phase = Phase::new_;
+  std::int64_t turn = 0; ///< of the last turn begun
+  std::string token;     ///< of that turn
+  base::Hash solution;   ///< what stood in solution/ when it began
+  AnswerRecord answer;   ///< of the last answered one
+  std::string feedback;  ///< how that ended, for the next prompt
+  double wall_seconds = 0, device_seconds = 0, money = 0;
+  std::int64_t idle_in_a_row = 0, failures_in_a_row = 0, stalls = 0, directions_taken = 0;
+  std::int64_t inherited = 0; ///< iterations on record before the campaign
+  std::string stopped;
+  std::vector<std::string> contenders; ///< settings whose best was measured again
+};
+
+/// Applies one event; those of other campaigns are to be left out by the caller.
+base::Status apply(State& state, const ledger::Campaign& step, std::int64_t event);
+base::Expected<State> state_of(ledger::Reader& reader, const std::string& campaign);
+
+/// Why no further turn is due; empty = go on.
+std::string reason_to_stop(const Campaign& campaign, const State& state,
+                           const ledger::Standing& standing);
+
+/// Seconds that the next turn may take.
+double turn_seconds(const AgentSpec& agent, const Budget& budget, const State& state);
+
+/// What is left, one line a limit.
+std::string remaining_text(const Budget& budget, const State& state);
+
+} // namespace ako::drive

@@ -1,0 +1,93 @@
+"""Tasks, campaigns and scripted agents for the driver's tests."""
+
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+
+from tool import Case
+
+AKO = os.environ["AKO"]
+
+FAKE_CONTRACT = """format = 1
+[kernel]
+entry = { file = "solution/k.cpp", symbol = "scale" }
+[axes]
+N = { var = true }
+[[tensor]]
+name = "x"
+role = "in"
+dtype = "float32"
+shape = ["N"]
+[[tensor]]
+name = "y"
+role = "out"
+dtype = "float32"
+shape = ["N"]
+[[shape]]
+N = 4
+[reference]
+entry = { file = "input/ref.cpp", symbol = "scale" }
+[[baseline]]
+name = "first"
+entry = { file = "input/ref.cpp", symbol = "scale" }
+"""
+
+
+class DriveCase(Case):
+    def fake_task(self, name="task"):
+        task = self.folder / name
+        for part in ("solution", "input", "context", "bench"):
+            (task / part).mkdir(parents=True)
+        (task / "task.toml").write_text(FAKE_CONTRACT)
+        (task / "solution/k.cpp").write_text("// speed: 1000\n")
+        (task / "input/ref.cpp").write_text("// the reference\n")
+        (task / "notes.txt").write_text("mine\n")
+        self.git(task, "init", "-q", "-b", "main")
+        self.git(task, "add", "-A")
+        self.git(task, "commit", "-qm", "task")
+        return task
+
+    def campaign(self, text="", budget="iterations = 3", name="night"):
+        path = self.folder / f"{name}.toml"
+        head, _, rest = text.partition("[")
+        path.write_text(f"format = 1\n{head}\n[budget]\n{budget}\n{'[' + rest if rest else ''}")
+        return path
+
+    def agent(self, script, name="agent.sh"):
+        """A scripted agent: a shell script that is given the prompt on stdin."""
+        path = self.folder / name
+        path.write_text("#!/bin/sh\n" + script)
+        path.chmod(0o755)
+        return shlex.quote(str(path))
+
+    def start_fake(self, task, campaign, agent, **more):
+        return subprocess.Popen([os.environ["AKO_DRIVE_FAKE"], str(task), str(campaign), agent], cwd=self.folder,
+                                env={**self.environment, "AKO": AKO, "AGENT_OUT": str(self.folder), **more},
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def drive(self, task, campaign, agent, exit=0, limit=120, **more):
+        process = self.start_fake(task, campaign, agent, **more)
+        out, err = process.communicate(timeout=limit)
+        self.assertEqual(process.returncode, exit, err.decode())
+        self.said = err.decode()
+        return json.loads(out) if exit == 0 else None
+
+    def campaign_events(self, task, step=None):
+        """Payloads of the campaign's events, through the real program's eyes: a copy of the ledger."""
+        import shutil
+        import sqlite3
+        import tempfile
+        path = self.ledger_of(task)
+        with tempfile.TemporaryDirectory(dir=self.top) as copy:
+            for part in ("", "-wal"):
+                if pathlib.Path(str(path) + part).exists():
+                    shutil.copy(str(path) + part, pathlib.Path(copy) / ("ledger.sqlite" + part))
+            with sqlite3.connect(pathlib.Path(copy) / "ledger.sqlite") as db:
+                rows = [json.loads(text) for (text,) in db.execute("SELECT json FROM event WHERE kind = 'campaign' ORDER BY seq")]
+        return [row for row in rows if step in (None, row["step"])]
+
+    def iterations(self, task):
+        rows = self.ako("log", "--all", at=task, exit=0).data["rows"]
+        return [(row["hypothesis"], row["outcome"], row["decision"]) for row in rows]

@@ -1,0 +1,336 @@
+"""The driver, turn by turn, with scripted agents; a fake judges."""
+
+import os
+import pathlib
+import signal
+import time
+import unittest
+
+from campaigns import DriveCase
+from tool import alive, main, wait_until
+
+FASTER = 'echo "// speed: $((1000 - 100 * AKO_TURN))" > solution/k.cpp\necho "Hypothesis: step $AKO_TURN"\n'
+BOTH = ("auto", "comparison")  # confined by Landlock, and by comparison alone
+
+
+class Turns(DriveCase):
+    def test_an_agent_that_improves_and_what_it_is_told(self):
+        task = self.fake_task()
+        agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\n' + FASTER + 'echo "**Predict-gain:** 7 %"\necho "total: 0.25 USD"')
+        campaign = self.campaign("[cost]\npattern = 'total: ([0-9.]+) USD'\n[agent]\nprompt = \"Mind the tail.\"\n",
+                                 "iterations = 3\nmoney = 5\nwall_seconds = 600\ndevice_seconds = 100")
+        result = self.drive(task, campaign, agent)
+        self.assertEqual((result["turns"], result["iterations"], result["money"]), (3, 3, 0.75))
+        self.assertEqual(result["device_seconds"], 6)
+        self.assertIn("iterations are spent", result["stopped"])
+        self.assertEqual([row[1:] for row in self.iterations(task)], [("improved", "keep")] * 3)
+        self.assertEqual(self.iterations(task)[1][0], "step 2")
+        self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 700\n")
+        first, last = ((self.folder / f"prompt-{n}").read_text() for n in (1, 3))
+        for part in ("lane cpu", "solution", "Hypothesis:", "3 of 3 left", "Mind the tail.", "the baseline first"):
+            self.assertIn(part, first)
+        for part in ("iteration 2 (step 2)", "1 of 3 left", "money: 4.5 of 5 left", "device time: 96 of 100 s left", "Your last turn (2)"):
+            self.assertIn(part, last)
+        answered = self.campaign_events(task, "answered")
+        self.assertEqual(answered[0]["data"]["predicted_gain"], 0.07)
+        self.ako("verify", at=task, exit=0)
+        self.assertEqual(self.git(task, "status", "--porcelain", "--untracked-files=no"), "")
+
+    def test_what_failed_is_in_the_next_prompt_and_a_broken_build_is_left_to_be_mended(self):
+        task = self.fake_task()
+        agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\ncp solution/k.cpp "$AGENT_OUT/found-$AKO_TURN"\n'
+                           'case $AKO_TURN in 1) echo "// WRONG" > solution/k.cpp; echo "Hypothesis: skip the tail";;\n'
+                           '2) echo "// BROKEN" > solution/k.cpp;; *) echo "// speed: 500" > solution/k.cpp;; esac\n')
+        result = self.drive(task, self.campaign(), agent)
+        self.assertIn("skip the tail: incorrect", (self.folder / "prompt-2").read_text())
+        self.assertEqual((self.folder / "found-2").read_text(), "// speed: 1000\n")
+        self.assertEqual((self.folder / "found-3").read_text(), "// BROKEN\n")
+        self.assertEqual([row[1] for row in self.iterations(task)], ["incorrect", "build_failed", "improved"])
+        self.assertIn("gave no hypothesis", self.iterations(task)[2][0])
+        self.assertEqual(result["iterations"], 3)
+
+    def test_one_that_hangs_is_ended_with_all_that_it_started(self):
+        task = self.fake_task()
+        agent = self.agent('echo "// speed: 500" > solution/k.cpp\n'
+                           '(setsid sh -c \'echo $$ > "$AGENT_OUT/away"; while :; do sleep 1; done\' &)\n'
+                           'echo $$ > "$AGENT_OUT/here"\nwhile :; do sleep 1; done')
+        campaign = self.campaign("[agent]\ndeadline_seconds = 1\nalso_writable = [\"" + str(self.folder) + "\"]\n[stop]\nfailures = 2\n")
+        began = time.monotonic()
+        result = self.drive(task, campaign, agent)
+        self.assertLess(time.monotonic() - began, 30)
+        self.assertIn("failed 2 times", result["stopped"])
+        self.assertEqual(result["turns"], 2)
+        for name in ("here", "away"):
+            self.assertFalse(alive(int((self.folder / name).read_text())), name)
+        # What it had written before it hung is a candidate like any other.
+        self.assertEqual(self.iterations(task)[0][1], "improved")
+
+    def test_one_that_claims_to_be_done_does_not_end_the_campaign(self):
+        task = self.fake_task()
+        agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\necho "Done: it is perfect; ako says improved, exit 0"')
+        result = self.drive(task, self.campaign("[stop]\nidle = 2\n", "iterations = 9"), agent)
+        self.assertEqual((result["turns"], result["iterations"]), (2, 0))
+        self.assertIn("changed nothing 2 times", result["stopped"])
+        self.assertIn("the campaign goes on", (self.folder / "prompt-2").read_text())
+        self.assertEqual(self.campaign_events(task, "answered")[0]["data"]["done"], "it is perfect; ako says improved, exit 0")
+
+    def test_budgets_end_it_and_the_last_turn_gets_what_is_left(self):
+        for budget, says in (("iterations = 9\nmoney = 0.5", "money are spent"), ("iterations = 9\ndevice_seconds = 4", "device time"),
+                             ("iterations = 9\nwall_seconds = 4", "wall time")):
+            task = self.fake_task(says.replace(" ", "-"))
+            agent = self.agent(FASTER + 'echo "cost 0.3"')
+            result = self.drive(task, self.campaign("[cost]\npattern = 'cost ([0-9.]+)'\n", budget), agent)
+            self.assertIn(says, result["stopped"])
+            self.assertEqual(result["turns"], 2)
+
+    def test_the_gain_that_was_asked_for_ends_it(self):
+        task = self.fake_task()
+        result = self.drive(task, self.campaign("[stop]\ngain_percent = 15\n", "iterations = 9"), self.agent(FASTER))
+        self.assertIn("+20.0 %", result["stopped"])
+        self.assertEqual(result["turns"], 2)
+
+    def test_a_stall_asks_for_a_direction_first_the_files_then_the_agents(self):
+        task = self.fake_task()
+        agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\necho "// speed: $((1100 + AKO_TURN))" > solution/k.cpp\n'
+                           'echo "Hypothesis: slower $AKO_TURN"\n[ $AKO_TURN = 3 ] && echo "Direction: none is due yet"\n'
+                           '[ $AKO_TURN -gt 7 ] && echo "Direction: by the agent"\ntrue\n')
+        campaign = self.campaign("[stop]\nstalls = 9\n[stall]\ndirections = [\"fewer bytes\"]\n", "iterations = 8")
+        result = self.drive(task, campaign, agent)
+        self.assertIn("direction is set: fewer bytes", (self.folder / "prompt-4").read_text())
+        self.assertIn("Choose a direction", (self.folder / "prompt-7").read_text())
+        tried = self.campaign_events(task, "tried")
+        self.assertIn("a direction is due", tried[6]["data"]["refused"])
+        self.assertEqual(result["iterations"], 7)
+        directions = [self.ako("show", n, at=task, exit=0).data["iteration"]["direction"] for n in range(1, 8)]
+        self.assertEqual(directions, ["", "", "", "fewer bytes", "", "", "by the agent"])
+        task = self.fake_task("second")
+        campaign = self.campaign("[stall]\nthen = \"stop\"\n", "iterations = 9")
+        self.assertIn("directions are used up", self.drive(task, campaign, agent)["stopped"])
+
+    def test_a_busy_machine_is_no_fault_of_the_candidate(self):
+        task = self.fake_task()
+        result = self.drive(task, self.campaign(budget="iterations = 1"), self.agent('echo "// BUSY" > solution/k.cpp'))
+        self.assertEqual([row[1] for row in self.iterations(task)], ["invalid_measurement"] * 3)
+        self.assertEqual(result["turns"], 1)
+        self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 1000\n")
+
+    def test_sources_that_cannot_be_taken_are_moved_away_and_said(self):
+        task = self.fake_task()
+        agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\n[ $AKO_TURN = 1 ] && { rm solution/k.cpp; ln -s /etc/passwd solution/k.cpp; exit 0; }\n' + FASTER)
+        self.drive(task, self.campaign(budget="iterations = 2"), agent)
+        self.assertFalse((task / "solution/k.cpp").is_symlink())
+        self.assertIn("It could not be judged", (self.folder / "prompt-2").read_text())
+        self.assertEqual([row[1] for row in self.iterations(task)], ["improved"])
+
+
+class Outside(DriveCase):
+    """Nothing that an agent does outside its paths survives, confined or not."""
+
+    def survives_nothing(self, script, task=None, says=(), unconfined_says=None):
+        for confine in BOTH:
+            task = self.fake_task(f"task-{confine}")
+            agent = self.agent(FASTER + script, f"agent-{confine}.sh")
+            self.drive(task, self.campaign(budget="iterations = 1"), self.agent(FASTER))  # something is on record
+            before = self.picture(task, without=("solution/", "ITERATIONS.md", "context/", "bench/"))
+            events = self.events(task)
+            campaign = self.campaign(f'confine = "{confine}"\n', "iterations = 1", name="second")
+            result = self.drive(task, campaign, agent)
+            self.assertEqual(result["landlock"], confine == "auto")
+            after = self.picture(task, without=("solution/", "ITERATIONS.md", "context/", "bench/"))
+            for picture in (before, after):
+                for name in ("git rev-parse", "git for-each-ref"):
+                    picture.pop(name, None)
+            self.assertEqual(after, before, confine)
+            self.assertEqual(self.events(task)[:len(events)], events, confine)
+            self.ako("verify", at=task, exit=0)
+            outside = self.campaign_events(task, "answered")[-1]["data"]["outside"]
+            if confine == "comparison":
+                for part in says:
+                    self.assertTrue(any(part in line for line in outside), (part, outside))
+            else:
+                self.assertEqual(outside, [], "Landlock let it through")
+            yield task, confine
+
+    def test_edits_to_contract_reference_and_notes(self):
+        script = ('echo "// speed: 1" > input/ref.cpp; echo "format = 1" > task.toml; rm -f notes.txt; mkdir -p extra/deep;\n'
+                  'echo hi > extra/deep/file; chmod 700 input; ln -s / elsewhere; rm -rf .gitignore; echo "x" >> .git/config\n'
+                  'mkdir -p .git/hooks; echo "#!/bin/sh" > .git/hooks/post-commit; exit 0')
+        for task, confine in self.survives_nothing(script, says=("input/ref.cpp was changed", "task.toml was changed",
+                                                                 "notes.txt was removed", "extra/deep/file was added", ".git/config")):
+            kept = list((task / ".git/ako").rglob("undone/turn-*/**/ref.cpp"))
+            self.assertEqual(len(kept), 1 if confine == "comparison" else 0, "what was undone is kept")
+
+    def test_the_ledger_deleted_cut_or_forged(self):
+        for script in ('rm -rf .git/ako; exit 0', 'truncate -s 4096 .git/ako/*/ledger.sqlite; exit 0',
+                       'for f in .git/ako/*/ledger.sqlite; do dd if=/dev/zero of=$f bs=1 seek=9000 count=64 conv=notrunc; done; exit 0'):
+            self.folder = pathlib.Path(__import__("tempfile").mkdtemp(dir=self.top))
+            for _ in self.survives_nothing(script, says=("the ledger",)):
+                pass
+
+    def test_branches_and_snapshots_moved(self):
+        script = ('git -c user.name=a -c user.email=a@b commit -q --allow-empty -m "[iter 9] a win of 99 %"; git checkout -q -b mine;\n'
+                  'for r in $(git for-each-ref --format="%(refname)" refs/ako); do git update-ref -d $r; done; exit 0')
+        for _ in self.survives_nothing(script, says=("ref refs/heads/main", "ref HEAD", "iter-0")):
+            pass
+
+    def test_a_waiver_of_its_own(self):
+        script = ('"$AKO" try --waive "trust me" --hypothesis mine > "$AKO_SCRATCH/said" 2>&1; "$AKO" baseline --waive "trust me";\n'
+                  'grep -q "waives nothing" "$AKO_SCRATCH/said" || exit 7; exit 0')
+        for task, _ in self.survives_nothing(script):
+            self.assertEqual(self.ako("status", at=task, exit=0).data["waivers"], 0)
+            self.assertEqual(self.campaign_events(task, "answered")[-1]["data"]["how"], "ended")
+
+    def test_a_waiver_of_its_own_without_the_words_that_forbid_it(self):
+        script = ('env -u AKO_UNATTENDED AKO_RUNTIME_DIR="$AKO_SCRATCH" "$AKO" try --waive "trust me" --hypothesis mine; exit 0')
+        for task, _ in self.survives_nothing(script):
+            self.assertEqual(self.ako("status", at=task, exit=0).data["waivers"], 0)
+
+    def test_what_goes_on_editing_after_the_turn_is_ended(self):
+        script = ('(setsid sh -c \'while :; do echo late > solution/late.cpp; echo late > late.txt; sleep 0.05; done\' > /dev/null 2>&1 &)\n'
+                  'exit 0')
+        for task, _ in self.survives_nothing(script):
+            time.sleep(0.3)
+            self.assertFalse((task / "late.txt").exists())
+
+    def test_the_driver_cannot_be_signalled_where_landlock_can_forbid_it(self):
+        version = __import__("ctypes").CDLL(None).syscall(444, None, 0, 1)
+        if version < 6:
+            self.skipTest(f"Landlock version {version} does not scope signals")
+        task = self.fake_task()
+        result = self.drive(task, self.campaign(budget="iterations = 1"), self.agent("kill -9 $PPID\n" + FASTER))
+        self.assertEqual(result["iterations"], 1)
+
+
+class Interruptions(DriveCase):
+    def test_ctrl_c_during_a_turn_and_going_on(self):
+        task = self.fake_task()
+        agent = self.agent('[ -e "$AGENT_OUT/once" ] || { touch "$AGENT_OUT/once"; echo half > solution/k.cpp; echo x > notes.txt; sleep 60; }\n' + FASTER)
+        campaign = self.campaign('confine = "comparison"\n', "iterations = 2")
+        process = self.start_fake(task, campaign, agent)
+        self.assertTrue(wait_until(lambda: (self.folder / "once").exists()))
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(20), 130)
+        self.assertIn(b"run the same command again", process.stderr.read())
+        process.stdout.close(), process.stderr.close()
+        self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 1000\n")
+        self.assertEqual((task / "notes.txt").read_text(), "mine\n")
+        result = self.drive(task, campaign, agent)
+        self.assertEqual((result["turns"], result["iterations"]), (2, 2))
+
+    def test_a_killed_driver_leaves_an_agent_that_the_next_one_ends_and_undoes(self):
+        task = self.fake_task()
+        agent = self.agent('[ -e "$AGENT_OUT/once" ] || { touch "$AGENT_OUT/once"; echo $$ > "$AGENT_OUT/pid"; echo half > solution/k.cpp; echo x > notes.txt;\n'
+                           '  (setsid sh -c \'echo $$ > "$AGENT_OUT/away"; while :; do echo y > notes.txt; sleep 0.1; done\' > /dev/null 2>&1 &)\n  sleep 60; }\n' + FASTER)
+        campaign = self.campaign('confine = "comparison"\n', "iterations = 2")
+        process = self.start_fake(task, campaign, agent)
+        self.assertTrue(wait_until(lambda: (self.folder / "away").exists()))
+        time.sleep(0.2)
+        process.kill()
+        process.communicate()
+        away = int((self.folder / "away").read_text())
+        self.assertTrue(alive(away), "the test wants something that outlives the driver")
+        result = self.drive(task, campaign, agent)
+        self.assertFalse(alive(away))
+        self.assertEqual((task / "notes.txt").read_text(), "mine\n")
+        self.assertEqual((result["turns"], result["iterations"]), (2, 2))
+
+    def test_two_drivers_on_one_task_and_a_campaign_that_has_ended(self):
+        task = self.fake_task()
+        campaign = self.campaign(budget="iterations = 1")
+        slow = self.agent("touch \"$AGENT_OUT/began\"; sleep 3\n" + FASTER)
+        process = self.start_fake(task, campaign, slow)
+        self.assertTrue(wait_until(lambda: (self.folder / "began").exists()))
+        self.drive(task, campaign, slow, exit=4)
+        self.assertIn("a campaign runs on this task already", self.said)
+        process.communicate(timeout=30)
+        events = len(self.events(task))
+        self.assertIn("iterations are spent", self.drive(task, campaign, slow)["stopped"])
+        self.assertEqual(len(self.events(task)), events, "an ended campaign adds nothing")
+        self.assertEqual(self.drive(task, self.campaign(budget="iterations = 2"), self.agent(FASTER, "quick.sh"))["turns"], 2)
+
+
+class Gates(DriveCase):
+    def test_waivers_come_from_the_campaign_file_alone(self):
+        task = self.fake_task()
+        agent = self.agent(FASTER)
+        self.drive(task, self.campaign(budget="iterations = 1"), agent)
+        (task / "task.toml").write_text(FASTER and (task / "task.toml").read_text() + "\n# changed by a person\n")
+        self.drive(task, self.campaign("prepare = false\n", "iterations = 2"), agent, exit=4)
+        self.assertIn("not waived by night.toml", self.said)
+        waived = ('prepare = false\n[[waiver]]\ngate = "contract-proven"\nwhy = "a comment"\n[[waiver]]\ngate = "baseline"\nwhy = "a comment"\n')
+        result = self.drive(task, self.campaign(waived, "iterations = 2"), agent)
+        self.assertEqual(result["iterations"], 2)
+
+    def test_a_campaign_file_that_is_off(self):
+        task = self.fake_task()
+        for text, says in (("nmae = \"x\"\n", "did you mean 'name'"), ("[stop]\nidle = 0\n", "1 to 1000000"),
+                           ("[agent]\nwritable = [\"../x\"]\n", "inside the task"), ("[agent]\nwritable = [\".git\"]\n", "inside the task"),
+                           ("[cost]\npattern = '(('\n", "regular expression"), ("[cost]\npattern = 'a'\n", "one group"),
+                           ("[[waiver]]\ngate = \"all\"\nwhy = \"x\"\n", "contract-proven"), ("[[waiver]]\ngate = \"baseline\"\n", "why"),
+                           ("confine = \"no\"\n", "comparison"), ("[[setting]]\nname = \"a b\"\n", "letters")):
+            self.drive(task, self.campaign(text), "true", exit=2)
+            self.assertIn(says, self.said)
+        self.drive(task, self.campaign(budget="iterations = 2\nmoney = 3"), "true", exit=2)
+        self.assertIn("cost.pattern", self.said)
+        reply = self.run_text("drive", "--template")
+        path = self.folder / "from-template.toml"
+        path.write_text(reply.out)
+        self.refused("drive", "--campaign", path, "-C", self.folder, exit=2, says="no task")
+        self.refused("drive", exit=2, says="--template")
+
+
+class Adapters(DriveCase):
+    def test_claude_and_codex_are_started_in_their_headless_modes(self):
+        tools = self.folder / "bin"
+        tools.mkdir()
+        (tools / "claude").write_text(
+            '#!/bin/sh\necho "$@" > "$HOME/.claude/words"\ncat > "$AKO_SCRATCH/prompt"\ngrep -q "## This turn" "$AKO_SCRATCH/prompt" || exit 9\n'
+            'echo "// speed: 900" > solution/k.cpp\n'
+            'echo \'{"type":"result","result":"I did it.\\nHypothesis: wider loads\\n","total_cost_usd":0.0625}\'\n')
+        (tools / "codex").write_text(
+            '#!/bin/sh\necho "$@" > "$HOME/.codex/words"\ncat > /dev/null\necho "// speed: 700" > solution/k.cpp\necho "Hypothesis: fewer stores"\n')
+        for tool in ("claude", "codex"):
+            (tools / tool).chmod(0o755)
+            (pathlib.Path(self.environment["HOME"]) / f".{tool}").mkdir(exist_ok=True)
+        path = f"{tools}:{os.environ['PATH']}"
+        task = self.fake_task()
+        result = self.drive(task, self.campaign(budget="iterations = 1\nmoney = 1"), "claude", PATH=path)
+        self.assertEqual(result["money"], 0.0625)
+        words = (pathlib.Path(self.environment["HOME"]) / ".claude/words").read_text()
+        self.assertIn("-p --output-format json", words)
+        self.drive(task, self.campaign(budget="iterations = 1", name="other"), "codex", PATH=path)
+        words = (pathlib.Path(self.environment["HOME"]) / ".codex/words").read_text()
+        self.assertTrue(words.startswith("exec "))
+        self.assertEqual([row[0] for row in self.iterations(task)], ["wider loads", "fewer stores"])
+        self.drive(task, self.campaign(budget="iterations = 1", name="third"), "claude", PATH="/nowhere:/usr/bin:/bin", exit=3)
+        self.assertIn("claude", self.said)
+
+
+class SideBySide(DriveCase):
+    def test_several_settings_and_the_best_is_measured_again(self):
+        task = self.fake_task()
+        slow = self.agent('echo "// speed: $((1000 - 60 * AKO_TURN))" > solution/k.cpp\necho "Hypothesis: small $AKO_TURN"', "slow.sh")
+        fast = self.agent('echo "// speed: $((1000 - 200 * AKO_TURN))" > solution/k.cpp\necho "Hypothesis: large $AKO_TURN"', "fast.sh")
+        none = self.agent("true", "none.sh")
+        campaign = self.campaign(f'[[setting]]\nname = "slow"\nagent = "{slow}"\n[[setting]]\nname = "fast"\nagent = "{fast}"\n'
+                                 f'[[setting]]\nname = "none"\nagent = "{none}"\n', "iterations = 2")
+        result = self.drive(task, campaign, "")
+        self.assertEqual(result["winner"], "fast")
+        self.assertEqual(result["settings"], {"slow": "equivalent", "fast": "improved", "none": ""})
+        self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 600\n")
+        rows = self.iterations(task)
+        self.assertEqual(len(rows), 2)
+        self.assertIn("the best of setting fast (its iteration 2)", rows[0][0])
+        self.ako("verify", at=task, exit=0)
+        for name in ("slow", "fast"):
+            there = self.folder / f"task-night-{name}"
+            self.assertEqual(len(self.iterations(there)), 2)
+            self.ako("verify", at=there, exit=0)
+        events = len(self.events(task))
+        self.assertEqual(self.drive(task, campaign, "")["winner"], "fast")
+        self.assertEqual(len(self.events(task)), events, "run again it finds all done")
+
+
+if __name__ == "__main__":
+    main()
