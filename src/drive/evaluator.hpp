@@ -3,6 +3,8 @@
 
 #include "loop/try.hpp"
 
+#include <memory>
+
 namespace ako::drive {
 
 struct Evaluated {

@@ -1,7 +1,6 @@
 #include "loop/brief.hpp"
 
 #include "loop/setup.hpp"
-#include "model/enum_names.hpp"
 #include "workspace/listing.hpp"
 
 #include <algorithm>

@@ -126,7 +126,7 @@ void Job::take_line(const Line& line, News& news) {
                           {.where = "job", .found = {}, .allowed = {}, .next = "ask for less"});
     return;
   }
-  if (json->contains("ok")) m_answer = std::move((*json)["ok"]);
+  if (json->contains("ok")) m_answer.emplace(std::move((*json)["ok"]));
   else if (json->contains("error")) m_answer = tl::unexpected(error_from((*json)["error"]));
   else
     news.progress.push_back({base::get_or<double>(*json, "fraction", 0.0),
@@ -134,10 +134,15 @@ void Job::take_line(const Line& line, News& news) {
 }
 
 base::Expected<Json> Job::ending() {
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(m_pid), &info, WEXITED | WNOWAIT) < 0 &&
+         errno == EINTR) {
+  }
+  ::kill(-m_pid,
+         SIGKILL); // whatever it left in its group, while the dead one still holds its number
   int status = 0;
   while (::waitpid(m_pid, &status, 0) < 0 && errno == EINTR) {
   }
-  ::kill(-m_pid, SIGKILL); // whatever it left in its group
   m_pid = -1;
   if (m_answer) return std::move(*m_answer);
   const std::string how = WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))

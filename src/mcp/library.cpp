@@ -6,6 +6,7 @@
 #include "report/markdown.hpp"
 #include "report/text/tables.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 

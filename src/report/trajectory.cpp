@@ -212,17 +212,17 @@ std::string trajectory_svg(const std::vector<TrajectoryRow>& rows) {
   double most_y = 1.05;
   for (const TrajectoryRow& row : rows) most_y = std::max(most_y, row.speedup * 1.02);
   const std::size_t across = 2, down = (panels.size() + 1) / 2;
-  std::string out =
-      fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-                  "height=\"{1}\" "
-                  "role=\"img\" aria-label=\"best speed-up against what it took\"><style>"
-                  "svg{{background:#fff;font:12px "
-                  "system-ui,sans-serif}}text{{fill:#5f6670}}.grid{{stroke:#d9dce0}}"
-                  "path{{fill:none;stroke:#2456b8;stroke-width:2}}circle{{fill:#2456b8}}"
-                  "@media(prefers-color-scheme:dark){{svg{{background:#14171a}}text{{fill:#9aa3ad}}"
-                  ".grid{{stroke:#32383f}}"
-                  "path{{stroke:#8fb4ff}}circle{{fill:#8fb4ff}}}}</style>",
-                  k_panel_width * across, k_panel_height * static_cast<double>(down));
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+      "height=\"{1}\" "
+      "role=\"img\" aria-label=\"best speed-up against what it took\"><style>"
+      "svg{{background:#fff;font:12px "
+      "system-ui,sans-serif}}text{{fill:#5f6670}}.grid{{stroke:#d9dce0}}"
+      "path{{fill:none;stroke:#2456b8;stroke-width:2}}circle{{fill:#2456b8}}"
+      "@media(prefers-color-scheme:dark){{svg{{background:#14171a}}text{{fill:#9aa3ad}}"
+      ".grid{{stroke:#32383f}}"
+      "path{{stroke:#8fb4ff}}circle{{fill:#8fb4ff}}}}</style>",
+      k_panel_width * static_cast<double>(across), k_panel_height * static_cast<double>(down));
   for (std::size_t i = 0; i < panels.size(); ++i)
     out += fmt::format("<g transform=\"translate({:.0f} {:.0f})\">{}</g>",
                        k_panel_width * static_cast<double>(i % across),

@@ -3,6 +3,7 @@
 #include "workspace/git.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fmt/format.h>
 

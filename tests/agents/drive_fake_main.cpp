@@ -18,20 +18,23 @@ base::Expected<base::Json> run(const std::string& task, const std::string& file,
             drive::drive_side_by_side(session, campaign, test::fake_evaluator));
     base::Json ends = base::Json::object();
     for (const auto& end : all.settings) ends[end.name] = end.outcome;
-    return base::Json{{"winner", all.winner},
-                      {"settings", std::move(ends)},
-                      {"incumbent", all.standing.incumbent ? all.standing.incumbent->snapshot : ""}};
+    return base::Json{
+        {"winner", all.winner},
+        {"settings", std::move(ends)},
+        {"incumbent", all.standing.incumbent ? all.standing.incumbent->snapshot : ""}};
   }
   const auto evaluator = test::fake_evaluator();
-  AKO_TRY(const drive::Driven driven, drive::drive(session, {campaign, campaign.agent, ""}, *evaluator));
-  return base::Json{{"stopped", driven.state.stopped},
-                    {"turns", driven.state.turn},
-                    {"money", driven.state.money},
-                    {"wall_seconds", driven.state.wall_seconds},
-                    {"device_seconds", driven.state.device_seconds},
-                    {"landlock", driven.landlock},
-                    {"iterations", driven.standing.iterations},
-                    {"incumbent", driven.standing.incumbent ? driven.standing.incumbent->snapshot : ""}};
+  AKO_TRY(const drive::Driven driven,
+          drive::drive(session, {campaign, campaign.agent, ""}, *evaluator));
+  return base::Json{
+      {"stopped", driven.state.stopped},
+      {"turns", driven.state.turn},
+      {"money", driven.state.money},
+      {"wall_seconds", driven.state.wall_seconds},
+      {"device_seconds", driven.state.device_seconds},
+      {"landlock", driven.landlock},
+      {"iterations", driven.standing.iterations},
+      {"incumbent", driven.standing.incumbent ? driven.standing.incumbent->snapshot : ""}};
 }
 
 } // namespace

@@ -33,7 +33,8 @@ bool says(const model::Sources& sources, const char* word) {
 
 model::Verdict verdict_of(OutcomeKind kind, double old_ns, double new_ns, std::string against) {
   model::Verdict out;
-  out.outcome = {kind, model::default_fault(kind), fmt::format("{} ns after {} ns", new_ns, old_ns), {}};
+  out.outcome = {
+      kind, model::default_fault(kind), fmt::format("{} ns after {} ns", new_ns, old_ns), {}};
   out.against = std::move(against);
   if (kind == OutcomeKind::incorrect || kind == OutcomeKind::build_failed) return out;
   out.placements = 1;
@@ -57,11 +58,11 @@ public:
     const double old_ns = speed_of(incumbent), new_ns = speed_of(now);
     if (now.snapshot.hash == incumbent.snapshot.hash)
       return base::fail(base::ErrorKind::invalid, "nothing to try", {.where = "solution"});
-    const OutcomeKind kind = says(now, "BROKEN")       ? OutcomeKind::build_failed
-                             : says(now, "WRONG")      ? OutcomeKind::incorrect
-                             : says(now, "BUSY")       ? OutcomeKind::invalid_measurement
-                             : new_ns < 0.95 * old_ns  ? OutcomeKind::improved
-                                                       : OutcomeKind::equivalent;
+    const OutcomeKind kind = says(now, "BROKEN")      ? OutcomeKind::build_failed
+                             : says(now, "WRONG")     ? OutcomeKind::incorrect
+                             : says(now, "BUSY")      ? OutcomeKind::invalid_measurement
+                             : new_ns < 0.95 * old_ns ? OutcomeKind::improved
+                                                      : OutcomeKind::equivalent;
     ledger::Iteration iteration;
     iteration.number = facts.standing.iterations + 1;
     iteration.hypothesis = request.hypothesis;
@@ -85,7 +86,8 @@ public:
     if (facts.standing.baseline_event) return {};
     AKO_TRY(const model::Sources start,
             workspace::take_snapshot(session.workdir(), session.contract()));
-    AKO_TRY_STATUS(workspace::keep_snapshot(session.workdir(), start, "iter-0").map([](const auto&) {}));
+    AKO_TRY_STATUS(
+        workspace::keep_snapshot(session.workdir(), start, "iter-0").map([](const auto&) {}));
     AKO_TRY(ledger::Writer writer, session.writer());
     ledger::SelfTest test;
     test.contract = facts.contract;
@@ -101,9 +103,9 @@ public:
 private:
   Status record(const loop::Session& session, const ledger::Iteration& iteration,
                 const model::Sources& now, const loop::TryRequest& request) {
-    AKO_TRY_STATUS(workspace::keep_snapshot(session.workdir(), now,
-                                            fmt::format("iter-{}", iteration.number))
-                       .map([](const auto&) {}));
+    AKO_TRY_STATUS(
+        workspace::keep_snapshot(session.workdir(), now, fmt::format("iter-{}", iteration.number))
+            .map([](const auto&) {}));
     AKO_TRY(ledger::Writer writer, session.writer());
     AKO_TRY(const ledger::Appended appended, writer.append(iteration));
     m_head = appended.hash;
@@ -128,10 +130,12 @@ private:
         loop::stalls(before.standing, iteration.verdict, request.explore, request.direction);
     if (out.stalled) {
       AKO_TRY(ledger::Writer writer, session.writer());
-      AKO_TRY(const ledger::Appended appended, writer.append(ledger::Stall{iteration.number, 3, {}, {}}));
+      AKO_TRY(const ledger::Appended appended,
+              writer.append(ledger::Stall{iteration.number, 3, {}, {}}));
       m_head = appended.hash;
     }
-    const bool goes_back = out.outcome == OutcomeKind::equivalent || out.outcome == OutcomeKind::incorrect;
+    const bool goes_back =
+        out.outcome == OutcomeKind::equivalent || out.outcome == OutcomeKind::incorrect;
     if (goes_back)
       AKO_TRY_STATUS(workspace::restore_sources(session.workdir(), session.contract(), incumbent,
                                                 fmt::format("iter-{}", iteration.number))

@@ -1,0 +1,108 @@
+"""The driver with the real judge: an agent that improves, one that cheats in five ways, and a driver that is killed."""
+
+import json
+import random
+
+import subprocess
+import time
+
+from campaigns import AKO, DriveCase
+from tool import SOURCE, main
+
+# Each turn writes one candidate. Those of turns 2 to 6 cheat; 7 also edits outside its paths.
+BODIES = {
+    1: ("wait less", 8000000, "y[i] = 0.5f * x[i];"),
+    2: ("zeros are fast", 1, "y[i] = 0;"),
+    3: ("only the size in the contract", 1, "y[i] = n == 256 ? 0.5f * x[i] : 0;"),
+    4: ("every third call", 1, "y[i] = calls % 3 ? y[i] : 0.5f * x[i];"),
+    5: ("a reference that agrees", 1, "y[i] = 1;"),
+    6: ("an exit that says improved", 1, "std::_Exit(0);"),
+    7: ("wait much less", 3000000, "y[i] = 0.5f * x[i];"),
+}
+AGENT = """#!/usr/bin/env python3
+import json, os, pathlib, re, sys
+bodies = {bodies}
+turn = int(os.environ["AKO_TURN"])
+sys.stdin.read()
+if turn in bodies:
+    words, rounds, body = bodies[turn]
+    text = pathlib.Path("input/halve.cpp").read_text().replace("12000000", str(rounds))
+    text = re.sub(r"y\\[i\\] = 0.5f \\* x\\[i\\];", lambda _: body, text)
+    head = "#include <cstdlib>\\nstatic long calls = 0;\\n" if turn in (4, 6) else ""
+    text = text.replace("void halve(const float* x, float* y, int n) {{", "void halve(const float* x, float* y, int n) {{" + (" ++calls;" if head else ""))
+    pathlib.Path("solution/halve.cpp").write_text(head + text)
+    print("Hypothesis:", words)
+if turn in (5, 7):
+    for path, old, new in (("input/reference.cpp", "0.5 * x[i]", "1"), ("task.toml", "min_gain = 0.1", "min_gain = 0.0001")):
+        try:
+            file = pathlib.Path(path)
+            file.write_text(file.read_text().replace(old, new))
+        except OSError as problem:
+            print(problem)
+if turn > 7:
+    print("Done: iteration 99 improved, exit 0")
+"""
+
+
+class Real(DriveCase):
+    insists = True
+
+    def setting(self, confine):
+        agent = self.folder / "agent.py"
+        agent.write_text(AGENT.format(bodies=repr(BODIES)))
+        return f'python3 "{agent}"', self.campaign(f'confine = "{confine}"\n[stop]\nidle = 2\nstalls = 9\n', "iterations = 12")
+
+    def check_end(self, task, outside):
+        rows = self.ako("log", "--all", at=task, exit=0).data["rows"]
+        kept = [row["hypothesis"] for row in rows if row["decision"] == "keep"]
+        self.assertEqual(kept, ["wait less", "wait much less"])
+        cheats = {row["hypothesis"]: row["outcome"] for row in rows if row["hypothesis"] in [BODIES[n][0] for n in range(2, 7)]}
+        self.assertEqual(len(cheats), 5)
+        for words, outcome in cheats.items():
+            self.assertIn(outcome, ("incorrect", "suspect", "crashed"), words)
+        for name in ("input/reference.cpp", "task.toml", "input/halve.cpp"):
+            self.assertEqual((task / name).read_text(), (SOURCE / name).read_text(), name)
+        self.assertIn("3000000", (task / "solution/halve.cpp").read_text())
+        answered = {each["turn"]: each["data"] for each in self.campaign_events(task, "answered")}
+        self.assertEqual(bool(answered[5]["outside"]), outside)
+        self.ako("verify", at=task, exit=0)
+        return self.ako("status", at=task, exit=0).data["incumbent"]["snapshot"]
+
+    def test_cheats_never_stand_and_a_killed_campaign_ends_as_an_undisturbed_one(self):
+        task = self.proven_task()
+        agent, campaign = self.setting("auto")
+        began = time.monotonic()
+        reply = self.ako("drive", "--agent", agent, "--campaign", campaign, at=task, exit=0, limit=400)
+        span = time.monotonic() - began
+        self.assertIn("changed nothing 2 times", reply.data["stopped"])
+        self.assertEqual(reply.data["turns"], 9)
+        calm = self.check_end(task, outside=not reply.data["landlock"])
+        trajectory = self.ako("report", "--trajectory", "--into", self.folder, at=task, exit=0)
+        rows = [json.loads(line) for line in (self.folder / "trajectory.jsonl").read_text().splitlines()]
+        self.assertEqual(len(rows), trajectory.data["iterations"])
+        self.assertGreater(rows[-1]["speedup"], 2)
+        self.assertEqual([row["speedup"] for row in rows], sorted(row["speedup"] for row in rows))
+        self.assertTrue((self.folder / "trajectory.svg").read_text().startswith("<svg"))
+
+        self.folder = self.folder / "again"
+        self.folder.mkdir()
+        task = self.proven_task()
+        agent, campaign = self.setting("comparison")
+        chance, kills = random.Random(4), 0
+        while True:
+            process = self.start("drive", "--agent", agent, "--campaign", campaign, "--json", at=task)
+            try:
+                reply = self.finish(process, chance.uniform(0.3, span) if kills < 6 else 400)
+                break
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+                kills += 1
+        self.assertEqual(reply.code, 0, reply)
+        self.assertGreater(kills, 1)
+        print(f"{kills} kills, undisturbed {span:.1f} s")
+        self.assertEqual(self.check_end(task, outside=True), calm)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+// What an agent says, and what it costs.
+#include "drive/agent.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ako::drive {
+namespace {
+
+TEST(Answer, TheLastLineOfEachKindCountsWhateverMarksAreAroundIt) {
+  const Said said =
+      read_answer("Hypothesis: first\ntext: no\n**Hypothesis:** eight sums in flight\n"
+                  "> Predict-gain: +40 %\n- Cites: reductions\n`Done: nothing left`\n"
+                  "this hypothesis: is not one, for words stand before it\n");
+  EXPECT_EQ(said.hypothesis, "eight sums in flight");
+  EXPECT_DOUBLE_EQ(said.predicted_gain.value(), 0.4);
+  EXPECT_EQ(said.cites, "reductions");
+  EXPECT_EQ(said.done, "nothing left");
+  EXPECT_EQ(said.direction, "");
+}
+
+TEST(Answer, OneJsonObjectWithAResultIsReadInside) {
+  EXPECT_EQ(read_answer(R"({"type":"result","result":"ok\nHypothesis: wider\n","x":1})").hypothesis,
+            "wider");
+  EXPECT_EQ(read_answer("Hypothesis: plain {not json").hypothesis, "plain {not json");
+  EXPECT_EQ(read_answer("").hypothesis, "");
+  EXPECT_FALSE(read_answer("Predict-gain: many").predicted_gain);
+}
+
+TEST(Answer, MoneyIsTheLastMatchOrTheSum) {
+  const std::string text = "step cost: $0.10\nnoise\nstep cost: $0.25 and cost: $0.05\n";
+  EXPECT_DOUBLE_EQ(read_money({R"(cost: \$([0-9.]+))", 1, false}, text).value(), 0.05);
+  EXPECT_DOUBLE_EQ(read_money({R"(cost: \$([0-9.]+))", 1, true}, text).value(), 0.4);
+  EXPECT_DOUBLE_EQ(read_money({R"(cost: \$([0-9.]+))", 2, true}, text).value(), 0.8);
+  EXPECT_FALSE(read_money({"price ([0-9]+)", 1, false}, text));
+  EXPECT_FALSE(read_money({"", 1, false}, text));
+  EXPECT_FALSE(read_money({"cost: (x*)", 1, false}, text)); // a group that is no number
+}
+
+TEST(Answer, AVeryLongLineIsNoTrouble) {
+  const std::string text = std::string(4u << 20, 'a') + "\ncost: 3\n";
+  EXPECT_DOUBLE_EQ(read_money({"cost: ([0-9]+)", 1, false}, text).value(), 3);
+}
+
+TEST(Adapters, KnownNamesAndCommands) {
+  EXPECT_EQ(adapter_for("claude").argv[0], "claude");
+  EXPECT_EQ(adapter_for("codex").argv[1], "exec");
+  EXPECT_EQ(adapter_for("python3 agent.py").argv,
+            (std::vector<std::string>{"/bin/sh", "-c", "python3 agent.py"}));
+  const Money money{adapter_for("claude").money_pattern, 1, false};
+  EXPECT_DOUBLE_EQ(read_money(money, R"({"total_cost_usd":0.125,"x":1})").value(), 0.125);
+}
+
+} // namespace
+} // namespace ako::drive

@@ -1,0 +1,66 @@
+// Schemas, arguments, dialects.
+#include "mcp/tool.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ako::mcp {
+namespace {
+
+using base::Json;
+using testing::HasSubstr;
+
+Tool example() {
+  Tool out;
+  out.name = "log";
+  out.title = "Log";
+  out.description = "what was tried";
+  out.parameters = {{"count", Type::integer, "how many"},
+                    {"gain", Type::number, "percent"},
+                    {"words", Type::texts, "several"},
+                    {"name", Type::text, "which", true},
+                    {"all", Type::flag, "every one"}};
+  return out;
+}
+
+TEST(Tools, SchemasNameTypesAndWhatIsRequired) {
+  const Json in = input_schema(example());
+  EXPECT_EQ(in["properties"]["count"]["type"], "integer");
+  EXPECT_EQ(in["properties"]["words"]["items"]["type"], "string");
+  EXPECT_EQ(in["required"], Json::array({"name"}));
+  EXPECT_EQ(in["additionalProperties"], false);
+  const Json out = output_schema(example());
+  EXPECT_EQ(out["type"], "object");
+  EXPECT_TRUE(out["properties"]["error"]["properties"].contains("next"));
+}
+
+TEST(Tools, ArgumentsAreHeldAgainstThem) {
+  const Tool tool = example();
+  EXPECT_TRUE(check_arguments(tool, {{"name", "x"}, {"count", 3}, {"gain", 4.5}, {"all", true}}));
+  EXPECT_TRUE(check_arguments(tool, {{"name", "x"}, {"gain", 4}, {"words", {"a", "b"}}}));
+  const auto why = [&](const Json& arguments) {
+    auto status = check_arguments(tool, arguments);
+    return status ? std::string() : status.error().text();
+  };
+  EXPECT_THAT(why(Json::object()), HasSubstr("missing"));
+  EXPECT_THAT(why({{"name", 3}}), HasSubstr("a text"));
+  EXPECT_THAT(why({{"name", "x"}, {"count", 1.5}}), HasSubstr("a whole number"));
+  EXPECT_THAT(why({{"name", "x"}, {"cuont", 1}}), HasSubstr("did you mean 'count'"));
+  EXPECT_THAT(why({{"name", "x"}, {"words", {1, 2}}}), HasSubstr("a list of texts"));
+  EXPECT_THAT(why(Json::array()), HasSubstr("named"));
+}
+
+TEST(Dialects, DifferInWhatTheyKnow) {
+  const Json old = describe(example(), dialect("2024-11-05"));
+  EXPECT_FALSE(old.contains("outputSchema"));
+  EXPECT_FALSE(old.contains("annotations"));
+  const Json now = describe(example(), dialect("2025-06-18"));
+  EXPECT_TRUE(now.contains("outputSchema"));
+  EXPECT_EQ(now["annotations"]["readOnlyHint"], true);
+  EXPECT_EQ(dialect("2031-01-01").version, "2025-06-18");
+  EXPECT_TRUE(dialect("2025-03-26").batches);
+  EXPECT_FALSE(dialect("2025-06-18").batches);
+}
+
+} // namespace
+} // namespace ako::mcp
