@@ -6,7 +6,7 @@ import sqlite3
 from tool import WAIVED, Case, main
 
 COMMANDS = ["new", "check", "doctor", "calibrate", "baseline", "try", "bench", "status", "log", "show", "report", "verify",
-            "compare", "diagnose", "refs"]
+            "compare", "diagnose", "refs", "mcp", "skill", "drive"]
 
 
 class Help(Case):
