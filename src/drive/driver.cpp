@@ -45,6 +45,11 @@ fs::path with_home(const std::string& path) {
   return path;
 }
 
+bool is_the_agents(const std::string& gate) { return gate == "direction" || gate == "citation"; }
+
+/// Nothing to judge, by the agent's own doing.
+bool agents_fault(ErrorKind kind) { return kind == ErrorKind::invalid || kind == ErrorKind::usage; }
+
 bool machines_fault(model::OutcomeKind kind) {
   return kind == model::OutcomeKind::invalid_measurement ||
          kind == model::OutcomeKind::environment || kind == model::OutcomeKind::stale;
@@ -391,6 +396,9 @@ private:
       const auto waiver = std::find_if(
           m_campaign.waivers.begin(), m_campaign.waivers.end(),
           [&](const CampaignWaiver& each) { return each.gate == loop::to_string(gate.gate); });
+      // What only the answer could have supplied costs the turn, not the campaign.
+      if (waiver == m_campaign.waivers.end() && is_the_agents(loop::to_string(gate.gate)))
+        return base::fail(ErrorKind::usage, gate.missing, {.where = "your answer"});
       if (waiver == m_campaign.waivers.end())
         return base::fail(
             ErrorKind::refused, gate.missing,
@@ -425,16 +433,15 @@ private:
     if (!answer.trouble.empty()) return refuse(answer.trouble);
     if (!answer.changed) return refuse("the candidate is what it was");
     AKO_TRY(const ledger::Standing standing, m_session.standing());
-    const bool waived = std::any_of(m_campaign.waivers.begin(), m_campaign.waivers.end(),
-                                    [](const auto& each) { return each.gate == "direction"; });
-    if (standing.stall_event && answer.direction.empty() && !waived) {
+    auto request = request_of_answer(standing);
+    if (!request && agents_fault(request.error().kind)) {
       AKO_TRY_STATUS(put_standing());
-      return refuse("after a stall a direction is due, and the answer names none");
+      return refuse(request.error().text());
     }
-    AKO_TRY(const loop::TryRequest request, request_of_answer(standing));
+    if (!request) return tl::unexpected(request.error());
     for (int attempt = 1;; ++attempt) {
-      auto result = m_evaluator.evaluate(m_session, request);
-      if (!result && result.error().kind == ErrorKind::invalid) {
+      auto result = m_evaluator.evaluate(m_session, *request);
+      if (!result && agents_fault(result.error().kind)) {
         AKO_TRY_STATUS(put_standing());
         return refuse(result.error().text());
       }

@@ -99,7 +99,7 @@ class Turns(DriveCase):
         self.assertIn("direction is set: fewer bytes", (self.folder / "prompt-4").read_text())
         self.assertIn("Choose a direction", (self.folder / "prompt-7").read_text())
         tried = self.campaign_events(task, "tried")
-        self.assertIn("a direction is due", tried[6]["data"]["refused"])
+        self.assertIn("a new direction is due", tried[6]["data"]["refused"])
         self.assertEqual(result["iterations"], 7)
         directions = [self.ako("show", n, at=task, exit=0).data["iteration"]["direction"] for n in range(1, 8)]
         self.assertEqual(directions, ["", "", "", "fewer bytes", "", "", "by the agent"])
