@@ -123,8 +123,7 @@ private:
       m_free.push_back((m_session.workdir().task() / name).lexically_normal());
   }
 
-  // --- the record
-  // ----------------------------------------------------------------------------------
+  // --- the record ---
 
   Status reload() {
     m_state = State{};
@@ -143,8 +142,7 @@ private:
     return apply(m_state, event, appended.seq);
   }
 
-  // --- beginning and going on
-  // ----------------------------------------------------------------------
+  // --- beginning and going on ---
 
   Status begin() {
     if (m_state.phase == Phase::stopped) {
@@ -222,8 +220,7 @@ private:
                    {"stalled", standing.stall_event.value_or(0) > m_state.answer.event}});
   }
 
-  // --- the files of the candidate
-  // ------------------------------------------------------------------
+  // --- the files of the candidate ---
 
   Status put_sources(const model::Sources& sources) {
     auto restored =
@@ -257,8 +254,7 @@ private:
     return put_sources(sources);
   }
 
-  // --- a turn
-  // --------------------------------------------------------------------------------------
+  // --- a turn ---
 
   /// The direction that the campaign sets for the coming turn; nothing unless there is a stall.
   std::string due_direction(const ledger::Standing& standing) const {
@@ -379,8 +375,7 @@ private:
                   {{"output", last(heard.out)}, {"errors", last(heard.err)}});
   }
 
-  // --- judging
-  // -------------------------------------------------------------------------------------
+  // --- judging ---
 
   Status refuse(const std::string& why) {
     base::info("turn {}: nothing to judge: {}", m_state.turn, why);

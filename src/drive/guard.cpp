@@ -69,8 +69,7 @@ bool Guard::is_free(const fs::path& path) const {
                      [&](const fs::path& free) { return is_below(path, free); });
 }
 
-// --- looking
-// ---------------------------------------------------------------------------------------
+// --- looking ---
 
 Status Guard::look_into(const fs::path& path, const Files* known, bool contents, Files& into,
                         std::uint64_t& memory) const {
@@ -161,8 +160,7 @@ Expected<std::map<std::string, std::string>> Guard::look_at_refs() const {
   return out;
 }
 
-// --- keeping
-// ---------------------------------------------------------------------------------------
+// --- keeping ---
 
 Status Guard::save_ledger() {
   std::error_code why;
@@ -251,8 +249,7 @@ Expected<std::optional<Guard>> Guard::load(GuardPlan plan) {
   return std::optional<Guard>(std::move(out));
 }
 
-// --- putting back
-// ----------------------------------------------------------------------------------
+// --- putting back ---
 
 Expected<std::string> Guard::content_of(const std::string& path, const File& file) const {
   if (file.in_memory) return file.content;

@@ -69,8 +69,7 @@ Session::Session(const Site& site, std::function<void(const Json&)> send)
     : m_site(site), m_send(std::move(send)), m_more(more_tool()), m_dialect(dialect("2025-03-26")) {
 }
 
-// --- lines to messages
-// -----------------------------------------------------------------------------
+// --- lines to messages ---
 
 void Session::take_line(const Line& line, std::size_t most) {
   if (line.too_long) {
@@ -120,8 +119,7 @@ void Session::done(const std::shared_ptr<Batch>& batch) {
   if (!batch->answers.empty()) m_send(batch->answers);
 }
 
-// --- requests
-// --------------------------------------------------------------------------------------
+// --- requests ---
 
 void Session::take_request(const Message& message, Asker asker) {
   const std::string& method = message.method;
@@ -226,8 +224,7 @@ void Session::cancel(const Json& id) {
     }
 }
 
-// --- tools
-// -----------------------------------------------------------------------------------------
+// --- tools ---
 
 void Session::call_tool(const Message& message, Asker asker) {
   auto name = base::get<std::string>(message.params, "name");
@@ -297,8 +294,7 @@ void Session::start(Asker asker, const Json& params, Job::Work work, const Tool*
                     detail, false, -1});
 }
 
-// --- calls that are running
-// ------------------------------------------------------------------------
+// --- calls that are running ---
 
 void Session::add_descriptors(std::vector<pollfd>& into) const {
   for (const Running& running : m_jobs)
