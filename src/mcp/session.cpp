@@ -57,6 +57,18 @@ Json error_envelope(const base::Error& error) {
           {"warnings", Json::array()}};
 }
 
+bool is_known(const std::string& method) {
+  static constexpr std::array k_methods = {"tools/list",
+                                           "tools/call",
+                                           "resources/list",
+                                           "resources/read",
+                                           "resources/templates/list",
+                                           "prompts/list",
+                                           "prompts/get",
+                                           "logging/setLevel"};
+  return std::find(k_methods.begin(), k_methods.end(), method) != k_methods.end();
+}
+
 const Tool* find_tool(const std::vector<Tool>& tools, const std::string& name) {
   for (const Tool& tool : tools)
     if (tool.name == name) return &tool;
@@ -125,7 +137,9 @@ void Session::take_request(const Message& message, Asker asker) {
   const std::string& method = message.method;
   if (method == "initialize") return initialize(message, asker);
   if (method == "ping") return result(asker, Json::object());
-  if (!m_initialized)
+  // A newer client may ask first for what this server does not know, and takes "no method" for an
+  // answer.
+  if (!m_initialized && is_known(method))
     return error(asker,
                  {k_invalid_request, "\"initialize\" comes first", {{"next", "initialize"}}});
   if (method == "tools/list") {

@@ -52,6 +52,7 @@ class Conversation(McpCase):
         client = self.client(begin=False)
         self.still_well(client)
         self.refused_with(client.ask("tools/list"), -32600, "initialize")
+        self.refused_with(client.ask("server/discover"), -32601)
         self.refused_with(client.ask("initialize", {}), -32602, "2025-06-18")
         client.begin()
         self.refused_with(client.begin(), -32600, "already")
