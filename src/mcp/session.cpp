@@ -321,7 +321,6 @@ void Session::read_jobs() {
     at->job.enforce();
     const Job::News news = at->job.read();
     if (!at->cancelled) tell(*at, news);
-    if (!news.progress.empty()) at->shown = std::max(at->shown, news.progress.back().fraction);
     if (!news.result) {
       ++at;
       continue;
@@ -331,13 +330,12 @@ void Session::read_jobs() {
   }
 }
 
-void Session::tell(const Running& running, const Job::News& news) {
-  double shown = running.shown;
+void Session::tell(Running& running, const Job::News& news) {
   for (const Job::Progress& each : news.progress) {
     // The protocol wants rising numbers; phases each begin at nought.
     if (running.progress_token.is_null()) break;
-    shown = each.fraction > shown ? each.fraction : shown + 1e-6;
-    Json params = {{"progressToken", running.progress_token}, {"progress", shown}};
+    running.shown = std::max(each.fraction, running.shown + 1e-6);
+    Json params = {{"progressToken", running.progress_token}, {"progress", running.shown}};
     if (m_dialect.progress_text) params["message"] = each.text;
     m_send(notification("notifications/progress", std::move(params)));
   }

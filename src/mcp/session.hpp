@@ -73,7 +73,7 @@ private:
   void start(Asker asker, const base::Json& params, Job::Work work, const Tool* tool,
              std::string method, Detail detail);
   void cancel(const base::Json& id);
-  void tell(const Running& running, const Job::News& news);
+  void tell(Running& running, const Job::News& news);
   void finish(Running& running, const base::Expected<base::Json>& outcome);
   base::Json tool_result(const base::Expected<base::Json>& outcome, const Running& running);
   base::Json sized(const std::string& text, base::Json structured, bool failed, std::size_t bytes);
