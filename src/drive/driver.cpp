@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <sys/random.h>
+#include <utility>
 
 namespace ako::drive {
 
@@ -277,7 +278,8 @@ private:
     Turn out;
     out.task = m_session.workdir().task();
     out.free = m_free;
-    for (const auto* list : {&m_adapter.own_folders, &m_request.agent.also_writable})
+    for (const std::vector<std::string>* list :
+         {&std::as_const(m_adapter.own_folders), &m_request.agent.also_writable})
       for (const std::string& path : *list) out.free.push_back(with_home(path));
     out.scratch = scratch;
     out.prompt = prompt_text(parts);

@@ -50,10 +50,17 @@ class DriveCase(Case):
         return task
 
     def campaign(self, text="", budget="iterations = 3", name="night"):
+        """A campaign's file. Its agents may write to out/ beside the task as well: there tests see what they were given."""
         path = self.folder / f"{name}.toml"
+        out = f'[agent]\nalso_writable = ["{self.out()}"]\n'
+        text = text.replace("[agent]\n", out) if "[agent]\n" in text else text + out
         head, _, rest = text.partition("[")
         path.write_text(f"format = 1\n{head}\n[budget]\n{budget}\n{'[' + rest if rest else ''}")
         return path
+
+    def out(self):
+        (self.folder / "out").mkdir(exist_ok=True)
+        return self.folder / "out"
 
     def agent(self, script, name="agent.sh"):
         """A scripted agent: a shell script that is given the prompt on stdin."""
@@ -64,7 +71,7 @@ class DriveCase(Case):
 
     def start_fake(self, task, campaign, agent, **more):
         return subprocess.Popen([os.environ["AKO_DRIVE_FAKE"], str(task), str(campaign), agent], cwd=self.folder,
-                                env={**self.environment, "AKO": AKO, "AGENT_OUT": str(self.folder), **more},
+                                env={**self.environment, "AKO": AKO, "AGENT_OUT": str(self.out()), **more},
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def drive(self, task, campaign, agent, exit=0, limit=120, **more):

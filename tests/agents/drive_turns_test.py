@@ -26,7 +26,7 @@ class Turns(DriveCase):
         self.assertEqual([row[1:] for row in self.iterations(task)], [("improved", "keep")] * 3)
         self.assertEqual(self.iterations(task)[1][0], "step 2")
         self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 700\n")
-        first, last = ((self.folder / f"prompt-{n}").read_text() for n in (1, 3))
+        first, last = ((self.out() / f"prompt-{n}").read_text() for n in (1, 3))
         for part in ("lane cpu", "solution", "Hypothesis:", "3 of 3 left", "Mind the tail.", "the baseline first"):
             self.assertIn(part, first)
         for part in ("iteration 2 (step 2)", "1 of 3 left", "money: 4.5 of 5 left", "device time: 96 of 100 s left", "Your last turn (2)"):
@@ -42,9 +42,9 @@ class Turns(DriveCase):
                            'case $AKO_TURN in 1) echo "// WRONG" > solution/k.cpp; echo "Hypothesis: skip the tail";;\n'
                            '2) echo "// BROKEN" > solution/k.cpp;; *) echo "// speed: 500" > solution/k.cpp;; esac\n')
         result = self.drive(task, self.campaign(), agent)
-        self.assertIn("skip the tail: incorrect", (self.folder / "prompt-2").read_text())
-        self.assertEqual((self.folder / "found-2").read_text(), "// speed: 1000\n")
-        self.assertEqual((self.folder / "found-3").read_text(), "// BROKEN\n")
+        self.assertIn("skip the tail: incorrect", (self.out() / "prompt-2").read_text())
+        self.assertEqual((self.out() / "found-2").read_text(), "// speed: 1000\n")
+        self.assertEqual((self.out() / "found-3").read_text(), "// BROKEN\n")
         self.assertEqual([row[1] for row in self.iterations(task)], ["incorrect", "build_failed", "improved"])
         self.assertIn("gave no hypothesis", self.iterations(task)[2][0])
         self.assertEqual(result["iterations"], 3)
@@ -54,14 +54,14 @@ class Turns(DriveCase):
         agent = self.agent('echo "// speed: 500" > solution/k.cpp\n'
                            '(setsid sh -c \'echo $$ > "$AGENT_OUT/away"; while :; do sleep 1; done\' &)\n'
                            'echo $$ > "$AGENT_OUT/here"\nwhile :; do sleep 1; done')
-        campaign = self.campaign("[agent]\ndeadline_seconds = 1\nalso_writable = [\"" + str(self.folder) + "\"]\n[stop]\nfailures = 2\n")
+        campaign = self.campaign("[agent]\ndeadline_seconds = 1\n[stop]\nfailures = 2\n")
         began = time.monotonic()
         result = self.drive(task, campaign, agent)
         self.assertLess(time.monotonic() - began, 30)
         self.assertIn("failed 2 times", result["stopped"])
         self.assertEqual(result["turns"], 2)
         for name in ("here", "away"):
-            self.assertFalse(alive(int((self.folder / name).read_text())), name)
+            self.assertFalse(alive(int((self.out() / name).read_text())), name)
         # What it had written before it hung is a candidate like any other.
         self.assertEqual(self.iterations(task)[0][1], "improved")
 
@@ -71,7 +71,7 @@ class Turns(DriveCase):
         result = self.drive(task, self.campaign("[stop]\nidle = 2\n", "iterations = 9"), agent)
         self.assertEqual((result["turns"], result["iterations"]), (2, 0))
         self.assertIn("changed nothing 2 times", result["stopped"])
-        self.assertIn("the campaign goes on", (self.folder / "prompt-2").read_text())
+        self.assertIn("the campaign goes on", (self.out() / "prompt-2").read_text())
         self.assertEqual(self.campaign_events(task, "answered")[0]["data"]["done"], "it is perfect; ako says improved, exit 0")
 
     def test_budgets_end_it_and_the_last_turn_gets_what_is_left(self):
@@ -96,8 +96,8 @@ class Turns(DriveCase):
                            '[ $AKO_TURN -gt 7 ] && echo "Direction: by the agent"\ntrue\n')
         campaign = self.campaign("[stop]\nstalls = 9\n[stall]\ndirections = [\"fewer bytes\"]\n", "iterations = 8")
         result = self.drive(task, campaign, agent)
-        self.assertIn("direction is set: fewer bytes", (self.folder / "prompt-4").read_text())
-        self.assertIn("Choose a direction", (self.folder / "prompt-7").read_text())
+        self.assertIn("direction is set: fewer bytes", (self.out() / "prompt-4").read_text())
+        self.assertIn("Choose a direction", (self.out() / "prompt-7").read_text())
         tried = self.campaign_events(task, "tried")
         self.assertIn("a new direction is due", tried[6]["data"]["refused"])
         self.assertEqual(result["iterations"], 7)
@@ -119,7 +119,7 @@ class Turns(DriveCase):
         agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\n[ $AKO_TURN = 1 ] && { rm solution/k.cpp; ln -s /etc/passwd solution/k.cpp; exit 0; }\n' + FASTER)
         self.drive(task, self.campaign(budget="iterations = 2"), agent)
         self.assertFalse((task / "solution/k.cpp").is_symlink())
-        self.assertIn("It could not be judged", (self.folder / "prompt-2").read_text())
+        self.assertIn("It could not be judged", (self.out() / "prompt-2").read_text())
         self.assertEqual([row[1] for row in self.iterations(task)], ["improved"])
 
 
@@ -148,7 +148,8 @@ class Outside(DriveCase):
                 for part in says:
                     self.assertTrue(any(part in line for line in outside), (part, outside))
             else:
-                self.assertEqual(outside, [], "Landlock let it through")
+                # Modes are not Landlock's; they are put back by comparison.
+                self.assertEqual([line for line in outside if not line.endswith("/input was changed")], [], "Landlock let it through")
             yield task, confine
 
     def test_edits_to_contract_reference_and_notes(self):
@@ -207,7 +208,7 @@ class Interruptions(DriveCase):
         agent = self.agent('[ -e "$AGENT_OUT/once" ] || { touch "$AGENT_OUT/once"; echo half > solution/k.cpp; echo x > notes.txt; sleep 60; }\n' + FASTER)
         campaign = self.campaign('confine = "comparison"\n', "iterations = 2")
         process = self.start_fake(task, campaign, agent)
-        self.assertTrue(wait_until(lambda: (self.folder / "once").exists()))
+        self.assertTrue(wait_until(lambda: (self.out() / "once").exists()))
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(20), 130)
@@ -224,11 +225,11 @@ class Interruptions(DriveCase):
                            '  (setsid sh -c \'echo $$ > "$AGENT_OUT/away"; while :; do echo y > notes.txt; sleep 0.1; done\' > /dev/null 2>&1 &)\n  sleep 60; }\n' + FASTER)
         campaign = self.campaign('confine = "comparison"\n', "iterations = 2")
         process = self.start_fake(task, campaign, agent)
-        self.assertTrue(wait_until(lambda: (self.folder / "away").exists()))
+        self.assertTrue(wait_until(lambda: (self.out() / "away").exists()))
         time.sleep(0.2)
         process.kill()
         process.communicate()
-        away = int((self.folder / "away").read_text())
+        away = int((self.out() / "away").read_text())
         self.assertTrue(alive(away), "the test wants something that outlives the driver")
         result = self.drive(task, campaign, agent)
         self.assertFalse(alive(away))
@@ -240,7 +241,7 @@ class Interruptions(DriveCase):
         campaign = self.campaign(budget="iterations = 1")
         slow = self.agent("touch \"$AGENT_OUT/began\"; sleep 3\n" + FASTER)
         process = self.start_fake(task, campaign, slow)
-        self.assertTrue(wait_until(lambda: (self.folder / "began").exists()))
+        self.assertTrue(wait_until(lambda: (self.out() / "began").exists()))
         self.drive(task, campaign, slow, exit=4)
         self.assertIn("a campaign runs on this task already", self.said)
         process.communicate(timeout=30)
@@ -255,7 +256,7 @@ class Gates(DriveCase):
         task = self.fake_task()
         agent = self.agent(FASTER)
         self.drive(task, self.campaign(budget="iterations = 1"), agent)
-        (task / "task.toml").write_text(FASTER and (task / "task.toml").read_text() + "\n# changed by a person\n")
+        self.edit(task / "task.toml", "N = 4", "N = 8")  # by a person
         self.drive(task, self.campaign("prepare = false\n", "iterations = 2"), agent, exit=4)
         self.assertIn("not waived by night.toml", self.said)
         waived = ('prepare = false\n[[waiver]]\ngate = "contract-proven"\nwhy = "a comment"\n[[waiver]]\ngate = "baseline"\nwhy = "a comment"\n')

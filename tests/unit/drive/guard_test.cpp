@@ -3,6 +3,7 @@
 
 #include "../workspace/scratch_repo.hpp"
 #include "drive/confine.hpp"
+#include "ledger/queries.hpp"
 #include "ledger/writer.hpp"
 
 #include <gtest/gtest.h>
