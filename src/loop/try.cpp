@@ -76,7 +76,8 @@ private:
     m_writer.emplace(std::move(writer));
     for (const auto& gate : closed) {
       m_iteration.waived.push_back(to_string(gate.gate));
-      AKO_TRY_STATUS(append(ledger::Waiver{to_string(gate.gate), *m_request.waive, "try", m_request.waived_by}));
+      AKO_TRY_STATUS(append(
+          ledger::Waiver{to_string(gate.gate), *m_request.waive, "try", m_request.waived_by}));
     }
     m_out.number = m_facts.standing.iterations + 1;
     AKO_TRY(m_incumbent, incumbent_of(m_session));

@@ -10,6 +10,17 @@ from campaigns import DriveCase
 from tool import alive, main, wait_until
 
 FASTER = 'echo "// speed: $((1000 - 100 * AKO_TURN))" > solution/k.cpp\necho "Hypothesis: step $AKO_TURN"\n'
+# The first event is made to say something else, its guards against that removed.
+FORGE = """python3 - <<'end' 2> /dev/null
+import glob, sqlite3
+for path in glob.glob(".git/ako/*/ledger.sqlite"):
+    db = sqlite3.connect(path)
+    for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        db.execute(f"DROP TRIGGER {name}")
+    db.execute("UPDATE event SET json = replace(json, 'true', 'false') WHERE seq = 1")
+    db.commit()
+end
+exit 0"""
 BOTH = ("auto", "comparison")  # confined by Landlock, and by comparison alone
 
 
@@ -163,7 +174,7 @@ class Outside(DriveCase):
 
     def test_the_ledger_deleted_cut_or_forged(self):
         for script in ('rm -rf .git/ako; exit 0', 'truncate -s 4096 .git/ako/*/ledger.sqlite; exit 0',
-                       'for f in .git/ako/*/ledger.sqlite; do dd if=/dev/zero of=$f bs=1 seek=9000 count=64 conv=notrunc; done; exit 0'):
+                       FORGE):
             self.folder = pathlib.Path(__import__("tempfile").mkdtemp(dir=self.top))
             for _ in self.survives_nothing(script, says=("the ledger",)):
                 pass
