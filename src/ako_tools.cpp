@@ -88,6 +88,7 @@ std::vector<ToolRow> looking_rows() {
 
 std::vector<ToolRow> working_rows() {
   return {
+      {"refs", "What must be read, and reading it", Effect::records, Json::object()},
       {"new",
        "Make a task",
        Effect::records,

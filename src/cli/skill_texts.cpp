@@ -20,8 +20,8 @@ computed, for whole-program work such as batching or scheduling, or to look for 
 
 1. `ako doctor`: what this machine has. `ako new NAME --from REPO:path::symbol` (or `--lane cuda`): the task. Answer what
    is asked in `task.toml`: shapes with their counts, dtypes, the reference. Two files and no task: `ako compare OLD NEW`.
-2. `ako check`: can the contract judge? `ako baseline`: judged and measured, what a win is measured against.
-3. Per iteration: `ako status`; change **one** thing in `solution/`; `ako try --hypothesis "what and why it is faster"`.
+2. `ako refs read --required`: the reading. `ako check`: can the contract judge? `ako baseline`: judged and measured.
+3. Per iteration: `ako status`; change **one** thing in `solution/`; `ako try --cites ID --hypothesis "..."`.
    Improved is kept. What is correct and not better is put back by ako; its sources stay under `refs/ako/`.
 4. For evidence at any time: `ako bench`, `ako profile`, `ako diagnose FILE`, `ako log`, `ako show N --diff --evidence`.
 5. At the end: `ako report`, `ako verify`.
@@ -34,6 +34,8 @@ Unattended: `ako drive --agent CMD --campaign campaign.toml`.
 - *contract-proven*: nothing shows yet that wrong answers would be caught. Run `ako check`; after any change of
   `task.toml` again.
 - *baseline*: nothing to be better than, or it was measured on another machine or for another contract.
+- *reading*, *citation*: the guides that the task requires are not on record as read; the hypothesis names neither a guide
+  nor a finding (`ako refs` lists them).
 - *direction*: three in a row were correct and not better. Read the lessons, look at the profile, choose something that
   none of them did: `--direction "..."`.
 - `--waive` and `--flag` are a person's decisions. Do not use them unless you were told to, in so many words.

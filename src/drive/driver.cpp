@@ -6,6 +6,7 @@
 #include "drive/guard.hpp"
 #include "drive/prompt.hpp"
 #include "loop/interrupt.hpp"
+#include "loop/reading.hpp"
 #include "workspace/listing.hpp"
 #include "workspace/revert.hpp"
 #include "workspace/snapshot.hpp"
@@ -301,8 +302,22 @@ private:
     return now;
   }
 
+  /// What the task requires to be read is laid beside the agent and put on record as shown.
+  Status give_reading(const fs::path& scratch) {
+    auto reading = loop::reading_of(m_session);
+    if (!reading) return {}; // the gate says why
+    std::vector<const guides::Guide*> unread;
+    for (const auto& item : reading->items) {
+      AKO_TRY_STATUS(base::write_file_atomic(scratch / "reading" / (item.guide->id + ".md"),
+                                             item.guide->shown()));
+      if (item.state != guides::ReadState::read) unread.push_back(item.guide);
+    }
+    return loop::record_reading(m_session, unread);
+  }
+
   Status turn(const ledger::Standing& standing) {
     AKO_TRY(base::TemporaryDir scratch, base::TemporaryDir::make("ako-scratch"));
+    AKO_TRY_STATUS(give_reading(scratch.path()));
     AKO_TRY(const Turn laid, lay_out(standing, scratch.path()));
     AKO_TRY(const model::Sources start, keep_start());
     const std::string direction = due_direction(standing);
@@ -388,6 +403,9 @@ private:
   Status open_gates(loop::TryRequest& request) {
     AKO_TRY(loop::Facts facts, m_session.facts());
     facts.direction_given = !request.direction.empty();
+    AKO_TRY(const auto cited,
+            loop::cited_by(request.hypothesis, request.cites, facts.standing.iterations));
+    facts.citation = cited.empty() ? loop::Citation::none : loop::Citation::given;
     std::string why;
     for (const auto& gate : loop::closed_gates(loop::Claim::iteration, facts)) {
       const auto waiver = std::find_if(

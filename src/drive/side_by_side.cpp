@@ -182,6 +182,12 @@ Status try_contender(const loop::Session& session, const Campaign& campaign, Set
                                    end.best->number, end.best->hypothesis);
   request.explore = ledger::Explore::yes; // measuring again is no attempt of its own
   request.direction = "the best of several settings";
+  AKO_TRY(ledger::Reader reader, theirs.reader());
+  AKO_TRY(const auto recorded, reader.iteration(end.best->number));
+  if (recorded) request.cites = recorded->payload.cites;
+  for (const CampaignWaiver& waiver : campaign.waivers)
+    if (waiver.gate == "citation") request.waive = waiver.why;
+  request.waived_by = "campaign file";
   auto result = evaluator.evaluate(session, request);
   if (result) {
     end.outcome = model::to_string(result->outcome);

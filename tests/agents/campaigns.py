@@ -54,6 +54,7 @@ class DriveCase(Case):
         path = self.folder / f"{name}.toml"
         out = f'[agent]\nalso_writable = ["{self.out()}"]\n'
         text = text.replace("[agent]\n", out) if "[agent]\n" in text else text + out
+        text += '[[waiver]]\ngate = "citation"\nwhy = "scripted agents read nothing"\n'
         head, _, rest = text.partition("[")
         path.write_text(f"format = 1\n{head}\n[budget]\n{budget}\n{'[' + rest if rest else ''}")
         return path

@@ -49,7 +49,7 @@ class Kills(DriveCase):
         while True:
             process = self.start_fake(task, self.settings(), agent)
             try:
-                out, err = process.communicate(timeout=chance.uniform(0.02, 8 * span / TURNS))
+                out, err = process.communicate(timeout=chance.uniform(0.02, 3 * span / TURNS))
                 self.assertEqual(process.returncode, 0, err.decode())
                 break
             except Exception as problem:

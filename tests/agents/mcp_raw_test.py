@@ -11,7 +11,7 @@ from raw_client import AKO, RawClient
 from tool import WAIVED, Case, alive, descendants, main, wait_until
 
 TOOLS = {"status", "check", "baseline", "try", "compare", "bench", "profile", "diagnose", "log", "show", "verify", "report",
-         "scope", "doctor", "new", "more"}
+         "scope", "doctor", "new", "refs", "more"}
 
 
 class McpCase(Case):

@@ -8,7 +8,7 @@ from mcp.client.stdio import stdio_client
 from tool import Case, main
 
 TOOLS = {"status", "check", "baseline", "try", "compare", "bench", "profile", "diagnose", "log", "show", "verify", "report",
-         "scope", "doctor", "new", "more"}
+         "scope", "doctor", "new", "refs", "more"}
 
 
 class Sdk(Case):
