@@ -40,7 +40,7 @@ std::string prompt_text(const PromptParts& parts) {
       "Scratch "
       "space is in $AKO_SCRATCH.\n\nEnd your answer with a line\n\nHypothesis: what you changed "
       "and why "
-      "it is faster, in one sentence\n\na line `Cites: ID` with the guide or finding that it rests "
+      "it is faster, in one sentence\n\nand a line `Cites: ID` with the guide or finding that it rests "
       "on, and, where you dare, a line `Predict-gain: PERCENT`. The guides that this task requires "
       "are in $AKO_SCRATCH/reading: read them. If "
       "you see "
