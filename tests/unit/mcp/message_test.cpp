@@ -54,7 +54,7 @@ TEST(Messages, NoDamageBreaksTheReader) {
   std::mt19937 chance(11);
   for (int round = 0; round < 20000; ++round) {
     std::string line = good;
-    for (unsigned edits = chance() % 5 + 1; edits > 0; --edits) {
+    for (auto edits = chance() % 5 + 1; edits > 0; --edits) {
       const std::size_t at = chance() % line.size();
       switch (chance() % 4) {
       case 0: line[at] = static_cast<char>(chance()); break;
