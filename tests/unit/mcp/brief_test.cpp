@@ -14,7 +14,8 @@ std::size_t size_of(const Json& json) { return base::dump_json(json).size(); }
 Json large_answer() {
   Json rows = Json::array();
   for (int i = 0; i < 200; ++i)
-    rows.push_back({{"number", i}, {"hypothesis", std::string(300, static_cast<char>('a' + i % 26))}});
+    rows.push_back(
+        {{"number", i}, {"hypothesis", std::string(300, static_cast<char>('a' + i % 26))}});
   return {{"exit", 0},
           {"error", nullptr},
           {"data", {{"rows", rows}, {"diff", std::string(50000, 'd')}, {"count", 200}}},
