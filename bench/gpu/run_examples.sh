@@ -1,15 +1,18 @@
 #!/bin/bash
-# The whole loop on example tasks of the cuda lane, on this machine's device: check, baseline, every recorded step, log,
-# verify, report.   bench/gpu/run_examples.sh OUT SECONDS TASK...   with ako on PATH; no step is begun after SECONDS.
-# Leaves OUT/doctor.txt, OUT/TASK.txt and OUT/TASK/ (ledger, texts, one JSON reply a step).
+# The whole loop on example tasks, on this machine's device: check, baseline, every recorded step, log, verify, report.
+#   bench/gpu/run_examples.sh OUT SECONDS TASK...   with ako on PATH; no step is begun after SECONDS.
+# TASK is the name of one of the cuda lane, or LANE/NAME. Leaves OUT/doctor.txt, OUT/NAME.txt and OUT/NAME/ (ledger, texts,
+# one JSON reply a step).
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 out=$(mkdir -p "$1" && cd "$1" && pwd) end=$((SECONDS + $2))
 shift 2
 ako doctor >"$out/doctor.txt" 2>&1
-for task in "$@"; do
+for given in "$@"; do
+  task=${given##*/} lane=cuda
+  [ "$task" = "$given" ] || lane=${given%%/*}
   work=$(mktemp -d)/$task
-  cp -r "$root/examples/cuda/$task" "$work" && rm -rf "$work/record"
+  cp -r "$root/examples/$lane/$task" "$work" && rm -rf "$work/record"
   mkdir -p "$out/$task"
   (
     cd "$work" || exit

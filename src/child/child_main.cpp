@@ -1,6 +1,8 @@
 // ako-child: the processes that ako starts for itself. Not meant to be run by hand.
 //   ako-child keeper                     channel on descriptor 3
-//   ako-child worker [--uncontained]     channel on descriptor 3, crash records to descriptor 4
+//   ako-child worker [--uncontained] [-- PROGRAM WORD...]
+//                                        channel on descriptor 3, crash records to descriptor 4;
+//                                        the program becomes the worker and calls ako_guest_run
 //   ako-child devices                    JSON of all devices and what is missing, to stdout
 //   ako-child calibrate UUID CACHE       JSON of one device's ceilings and constants, to stdout
 #include "base/json.hpp"
@@ -11,7 +13,9 @@
 #include "worker/worker.hpp"
 
 #include <cstdio>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -32,16 +36,24 @@ int calibrate(const char* uuid, const char* cache) {
   return found ? 0 : 1;
 }
 
+int worker(std::vector<std::string> words) {
+  auto containment = ako::worker::Containment::full;
+  if (!words.empty() && words.front() == "--uncontained") {
+    containment = ako::worker::Containment::none;
+    words.erase(words.begin());
+  }
+  if (words.empty()) return ako::worker::run_worker(k_channel, k_crash, containment);
+  if (words.size() < 2 || words.front() != "--") return usage();
+  words.erase(words.begin());
+  return ako::worker::run_worker(k_channel, k_crash, containment, words);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
   const std::string_view role = argc > 1 ? argv[1] : "";
-  const std::string_view option = argc > 2 ? argv[2] : "";
   if (role == "keeper" && argc == 2) return ako::keeper::run_keeper(k_channel);
-  if (role == "worker" && (argc == 2 || (argc == 3 && option == "--uncontained")))
-    return ako::worker::run_worker(k_channel, k_crash,
-                                   option.empty() ? ako::worker::Containment::full
-                                                  : ako::worker::Containment::none);
+  if (role == "worker") return worker({argv + 2, argv + argc});
   if (role == "devices" && argc == 2) {
     std::printf("%s\n", ako::base::dump_json(ako::device::inventory(), 1).c_str());
     return 0;

@@ -37,7 +37,9 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
     reply.data["contract"] = model::to_json(session.contract());
     return reply;
   }
-  auto depth = arguments.has("build-only") ? loop::CheckDepth::build_only : loop::CheckDepth::whole;
+  const auto depth = arguments.has("build-only")  ? loop::CheckDepth::build_only
+                     : arguments.has("interpret") ? loop::CheckDepth::interpreted
+                                                  : loop::CheckDepth::whole;
   AKO_TRY(loop::CheckResult result, loop::check_contract(session, depth));
   base::Json steps = base::Json::array();
   std::size_t failed = 0;
@@ -48,13 +50,18 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
       reply.text +=
           fmt::format("{:<6} {:<24} {}\n", step.passed ? "ok" : "FAILED", step.name, step.detail);
   }
-  const bool build_only = depth == loop::CheckDepth::build_only;
+  const bool build_only = depth != loop::CheckDepth::whole;
   reply.text += sides_text(result.sides, build_only || arguments.has("all"));
   if (result.unsettled)
     reply.text += fmt::format("not settled: {}\nnext: a quieter machine, then: ako check\n",
                               result.unsettled->reason);
-  const char* good = build_only ? "everything builds" : "the contract can judge";
-  const char* bad = build_only ? "not everything builds" : "the contract cannot judge";
+  const bool interpreted = depth == loop::CheckDepth::interpreted;
+  const char* good = interpreted  ? "interpreted, the answers are right"
+                     : build_only ? "everything builds"
+                                  : "the contract can judge";
+  const char* bad = interpreted  ? "interpreted, not everything holds"
+                    : build_only ? "not everything builds"
+                                 : "the contract cannot judge";
   const char* sentence = result.unsettled ? "nothing is recorded" : failed == 0 ? good : bad;
   reply.text +=
       fmt::format("{}: {} of {} steps hold ({:.1f} s)\n", sentence,
@@ -81,6 +88,8 @@ extern const Command k_check{
     "baseline against itself (a draw), a planted slow-down (it must be seen) and a canary edit.",
     {},
     {{"build-only", "", "stop after building; needs neither measuring nor a device", Arity::flag},
+     {"interpret", "",
+      "triton lane: judge under Triton's interpreter on the host; nothing is timed", Arity::flag},
      {"device", "ID", k_device_help},
      {"echo", "", "print the contract as ako understood it, every default spelled out",
       Arity::flag},

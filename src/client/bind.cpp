@@ -26,12 +26,38 @@ base::Expected<std::vector<std::int64_t>> integers_of(const model::Contract& con
   return integers;
 }
 
+/// As an interpreter sees them; the reference's own tensors come in its precision.
+base::Json described(const model::Contract& contract, const model::ResolvedShape& shape,
+                     const Arena* own) {
+  base::Json tensors = base::Json::array(), axes = base::Json::array(),
+             scalars = base::Json::array();
+  for (std::size_t i = 0; i < shape.tensors.size(); ++i) {
+    const auto& tensor = shape.tensors[i];
+    const auto dtype =
+        own ? model::reference_dtype(contract, shape, static_cast<int>(i)) : tensor.dtype;
+    tensors.push_back({{"name", tensor.name},
+                       {"role", model::to_string(tensor.role)},
+                       {"dtype", std::string(model::to_string(dtype))},
+                       {"shape", tensor.shape},
+                       {"strides", tensor.strides}});
+  }
+  for (const auto& axis : contract.axes) axes.push_back(axis.name);
+  for (const auto& scalar : contract.scalars)
+    scalars.push_back(
+        {{"name", scalar.name}, {"dtype", std::string(model::to_string(scalar.dtype))}});
+  return {{"tensors", std::move(tensors)},
+          {"axes", std::move(axes)},
+          {"scalars", std::move(scalars)},
+          {"tag", shape.tag}};
+}
+
 base::Expected<Binding> bind_all(const model::Contract& contract, const model::ResolvedShape& shape,
                                  const Arena& shared, const Arena* own) {
   Binding binding;
   binding.tag = shape.tag;
   AKO_TRY(binding.integers, integers_of(contract, shape));
   binding.scalars = shape.scalars;
+  binding.described = described(contract, shape, own);
   for (int set = 0; set < shared.plan().sets; ++set) {
     auto& pointers = binding.pointers.emplace_back();
     for (int tensor = 0; tensor < static_cast<int>(shape.tensors.size()); ++tensor) {

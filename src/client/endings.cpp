@@ -98,6 +98,7 @@ WorkerFailure refused(const Incident& incident) {
   failure.data = incident.data;
   if (incident.word == "returned_error") failure.kind = FailureKind::returned_error;
   else if (incident.word == "threw") failure.kind = FailureKind::threw;
+  else if (incident.word == "compile_failed") failure.kind = FailureKind::compile_failed;
   else if (incident.word == "device_fault") failure.kind = FailureKind::crashed;
   else if (incident.word == "load_failed") failure.kind = FailureKind::load_failed;
   else if (incident.word == "stale") failure.kind = FailureKind::stale;

@@ -14,7 +14,8 @@ const char* to_string(FailureKind kind) {
 
 bool worker_lives_on(FailureKind kind) {
   return kind == FailureKind::returned_error || kind == FailureKind::threw ||
-         kind == FailureKind::load_failed || kind == FailureKind::stale;
+         kind == FailureKind::compile_failed || kind == FailureKind::load_failed ||
+         kind == FailureKind::stale;
 }
 
 } // namespace ako::client

@@ -15,6 +15,7 @@ namespace ako::client {
 #define AKO_FAILURES(X)                                                                            \
   X(returned_error)     /* ako_call returned non-zero; the worker lives on                      */ \
   X(threw)              /* an exception left ako_call; the worker lives on                      */ \
+  X(compile_failed)     /* the candidate's own compiler refused it while it ran; lives on        */ \
   X(load_failed)        /* dlopen or a missing symbol: the loader's words; the worker lives on  */ \
   X(stale)              /* the file to load has another hash than the spec; the worker lives on */ \
   X(crashed)            /* a signal, or a device fault; data.fault says where                  */ \

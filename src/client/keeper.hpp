@@ -22,6 +22,8 @@ namespace ako::client {
 
 /// ako-child beside the running program, or in ../libexec/ako, or $AKO_CHILD.
 base::Expected<std::filesystem::path> find_child_program();
+/// libako_worker.so, by which an interpreter becomes a worker: beside that program or in ../lib.
+base::Expected<std::filesystem::path> find_worker_library(const std::filesystem::path& program);
 
 struct KeeperOptions {
   std::filesystem::path program;  ///< empty = find_child_program()

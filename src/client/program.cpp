@@ -24,4 +24,19 @@ base::Expected<std::filesystem::path> find_child_program() {
                      .next = "install ako again, or set AKO_CHILD"});
 }
 
+base::Expected<std::filesystem::path> find_worker_library(const std::filesystem::path& program) {
+  namespace fs = std::filesystem;
+  constexpr const char* k_name = "libako_worker.so.1";
+  std::error_code ignored;
+  const auto folder = fs::weakly_canonical(program, ignored).parent_path();
+  for (const auto& candidate :
+       {folder / "../lib" / k_name, folder / k_name, folder / "../../lib" / k_name})
+    if (fs::is_regular_file(candidate, ignored)) return fs::weakly_canonical(candidate, ignored);
+  return base::fail(base::ErrorKind::environment, "the worker's library is missing",
+                    {.where = folder.string(),
+                     .found = std::string("no ") + k_name,
+                     .allowed = "in ../lib beside the programs",
+                     .next = "install ako again"});
+}
+
 } // namespace ako::client

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <sstream>
+#include <utility>
 
 namespace ako::client {
 
@@ -24,7 +25,8 @@ struct Worker::State {
   SandboxReport sandbox;
   std::vector<MappedArena> arenas;
   bool paused = false;
-  Activity at_answer; ///< when the last answer came
+  Activity at_answer;      ///< when the last answer came
+  bool first_call = false; ///< the next call is the first with these arguments
 
   WorkerFailure from(const Incident& incident, Kind kind) {
     auto failure = failure_of(incident, protocol::to_string(kind), arenas);
@@ -103,12 +105,14 @@ SandboxReport sandbox_from(const Json& json) {
   report.mount_namespace = flag("mount_namespace");
   report.label = base::get_or<std::string>(json, "label", "");
   report.device = base::get_or<Json>(json, "device", Json::object());
+  report.guest = base::get_or<Json>(json, "guest", Json::object());
   return report;
 }
 
 /// What a worker may read beyond the system: its artifact, and where it looks for libraries.
 std::vector<std::string> read_paths(const model::LaunchSpec& spec) {
   std::vector<std::string> paths{spec.library_path};
+  paths.insert(paths.end(), spec.read_paths.begin(), spec.read_paths.end());
   const auto at = spec.environment.find("LD_LIBRARY_PATH");
   if (at == spec.environment.end()) return paths;
   std::istringstream list(at->second);
@@ -117,11 +121,17 @@ std::vector<std::string> read_paths(const model::LaunchSpec& spec) {
   return paths;
 }
 
-LinkOptions link_options(const WorkerOptions& options, const std::filesystem::path& scratch) {
+LinkOptions link_options(const WorkerOptions& options, const std::filesystem::path& scratch,
+                         const std::filesystem::path& library) {
   LinkOptions link;
   link.program = options.program;
   link.args = {"worker"};
   if (options.sandbox == Sandbox::none) link.args.emplace_back("--uncontained");
+  if (!options.spec.host.empty()) {
+    link.args.emplace_back("--");
+    link.args.insert(link.args.end(), options.spec.host.begin(), options.spec.host.end());
+    link.args.push_back(library.string());
+  }
   link.env = child_environment();
   link.env.push_back(fmt::format("HOME={}", scratch.string()));
   link.env.push_back(fmt::format("TMPDIR={}", scratch.string()));
@@ -164,14 +174,23 @@ Answer<Worker> Worker::launch(WorkerOptions options) {
   state.options = std::move(options);
   CLIENT_TRY(state.scratch, base::TemporaryDir::make("ako-worker-"), "start");
   const auto scratch = state.scratch->path();
-  CLIENT_TRY(state.link, Link::start(link_options(state.options, scratch)), "start");
+  std::filesystem::path library;
+  if (!state.options.spec.host.empty()) {
+    CLIENT_TRY(library, find_worker_library(state.options.program), "start");
+  }
+  if (const auto& keep = state.options.spec.keep_dir; !keep.empty())
+    if (auto made = base::make_dirs(keep); !made)
+      return tl::unexpected(from_error(made.error(), "start"));
+  CLIENT_TRY(state.link, Link::start(link_options(state.options, scratch, library)), "start");
   return worker;
 }
 
 Answer<void> Worker::greet() {
   auto& state = *m_state;
   const auto scratch = state.scratch->path();
-  const double seconds = state.options.limits.load_seconds;
+  // An interpreter imports what its modules need before anything of the candidate is there.
+  const double seconds = state.options.limits.load_seconds +
+                         (state.options.spec.host.empty() ? 0 : state.options.limits.build_seconds);
   CLIENT_ASK(const auto hello,
              state.ask(Kind::hello, Json{{"protocol", protocol::k_version}}, seconds));
   if (integer(hello, "protocol") != protocol::k_version)
@@ -186,6 +205,11 @@ Answer<void> Worker::greet() {
                  {"disk_bytes", state.options.disk_bytes},
                  {"read_paths", read_paths(state.options.spec)}};
   if (state.options.device) configure["device"] = {{"uuid", state.options.device->uuid}};
+  if (!state.options.spec.keep_dir.empty()) {
+    // What compiles while it runs keeps what it compiled, and starts assemblers.
+    configure["write_paths"] = {state.options.spec.keep_dir};
+    configure["processes"] = true;
+  }
   CLIENT_ASK(const auto contained, state.ask(Kind::configure, configure, seconds));
   state.sandbox = sandbox_from(contained);
   return {};
@@ -226,6 +250,7 @@ Answer<LoadReport> Worker::load() {
   report.changed = texts(answer, "changed");
   report.sandbox = m_state->sandbox;
   report.measure = base::get_or<Json>(answer, "measure", Json::object());
+  report.guest = base::get_or<Json>(answer, "guest", Json::object());
   return report;
 }
 
@@ -256,13 +281,15 @@ Answer<void> Worker::use(const Binding& binding) {
     for (const auto address : set) list.push_back(protocol::hex(address));
     pointers.push_back(std::move(list));
   }
-  CLIENT_ASK(const auto answer, m_state->ask(Kind::use,
-                                             Json{{"integers", binding.integers},
-                                                  {"scalars", binding.scalars},
-                                                  {"pointers", pointers},
-                                                  {"bytes", binding.bytes}},
-                                             m_state->options.limits.load_seconds));
+  Json body{{"integers", binding.integers},
+            {"scalars", binding.scalars},
+            {"pointers", pointers},
+            {"bytes", binding.bytes}};
+  if (!m_state->options.spec.host.empty()) body["described"] = binding.described;
+  CLIENT_ASK(const auto answer,
+             m_state->ask(Kind::use, body, m_state->options.limits.load_seconds));
   static_cast<void>(answer);
+  m_state->first_call = !m_state->options.spec.keep_dir.empty();
   return {};
 }
 
@@ -271,8 +298,17 @@ Answer<CallReport> Worker::call(int set, Function function) {
                      : function == Function::prepare ? "prepare"
                                                      : "plan";
   const auto begin = base::monotonic_ns();
-  CLIENT_ASK(const auto answer, m_state->ask(Kind::call, Json{{"set", set}, {"function", name}},
-                                             m_state->options.limits.call_seconds));
+  // What compiles while it runs does so in its first call at a shape: that is building.
+  const auto& limits = m_state->options.limits;
+  const bool first = std::exchange(m_state->first_call, false);
+  const double seconds = limits.call_seconds + (first ? limits.build_seconds : 0);
+  auto called = m_state->ask(Kind::call, Json{{"set", set}, {"function", name}}, seconds);
+  if (!called && first && called.error().kind == FailureKind::hung)
+    called.error().text +=
+        fmt::format("; it was the first call at this shape, which may compile and "
+                    "tune for {:.0f} s",
+                    seconds);
+  CLIENT_ASK(const auto answer, std::move(called));
   CallReport report;
   report.parent_wall_ns = base::monotonic_ns() - begin;
   report.ns = integer(answer, "ns");
@@ -280,6 +316,7 @@ Answer<CallReport> Worker::call(int set, Function function) {
   report.threads_after = static_cast<int>(integer(answer, "threads_after"));
   report.changed = texts(answer, "changed");
   report.libraries = texts(answer, "libraries");
+  report.guest = base::get_or<Json>(answer, "guest", Json::object());
   return report;
 }
 
@@ -321,6 +358,7 @@ SampleReport sample_from(const Json& answer) {
   report.cache_state = base::get_or<std::string>(answer, "cache_state", "");
   report.device = base::get_or<Json>(answer, "device", Json::object());
   report.stray_operations = static_cast<int>(base::get_or<std::int64_t>(report.device, "stray", 0));
+  report.guest = base::get_or<Json>(answer, "guest", Json::object());
   return report;
 }
 

@@ -39,6 +39,7 @@ struct SandboxReport {
        network_namespace = false, ipc_namespace = false, mount_namespace = false;
   std::string label;                        ///< "full", or what is missing: "no landlock"
   base::Json device = base::Json::object(); ///< {uuid, timestamps: "cupti"|"events", fallback}
+  base::Json guest = base::Json::object();  ///< an interpreter's facts: versions, time of imports
 };
 
 struct LoadReport {
@@ -51,6 +52,7 @@ struct LoadReport {
   std::vector<std::string> changed;    ///< process state that loading changed: see CallReport
   SandboxReport sandbox;
   base::Json measure; ///< timer overhead, tick, cache, counters: the library's own facts
+  base::Json guest = base::Json::object(); ///< an interpreter's: modules with path and hash
 };
 
 /// Arguments of calls at one shape: addresses per set, integers and scalars in contract order.
@@ -60,6 +62,9 @@ struct Binding {
   std::vector<double> scalars;
   std::vector<std::vector<std::uint64_t>> pointers; ///< [set][tensor]
   std::vector<std::int64_t> bytes;                  ///< [tensor]: of its span
+  /// What an interpreter needs to know besides: {tensors: [{name, role, dtype, shape, strides}],
+  /// axes: [name], scalars: [name]}.
+  base::Json described = base::Json::object();
 };
 /// All tensors in one arena.
 base::Expected<Binding> bind(const model::Contract& contract, const model::ResolvedShape& shape,
@@ -79,6 +84,9 @@ struct CallReport {
   std::vector<std::string> changed;
   std::vector<std::string> libraries; ///< mapped since the answer before
   std::int64_t parent_wall_ns = 0;    ///< of the whole command, outside the worker
+  /// What an interpreter compiled or tuned for this call: {compiled: [...], compile_ns, tuned:
+  /// [...]}; empty = nothing.
+  base::Json guest = base::Json::object();
 };
 
 /// One block: every set called exactly once, in the given order.
@@ -123,7 +131,8 @@ struct SampleReport {
   std::string cache_state;         ///< "cold-clean", "warm", or what was reached instead
   /// On a device: {how, gate, label, operations, stray, busy_ns: [...]}; else empty.
   base::Json device = base::Json::object();
-  int stray_operations = 0; ///< on a device, outside the window of every call
+  int stray_operations = 0;                ///< on a device, outside the window of every call
+  base::Json guest = base::Json::object(); ///< as in CallReport
 };
 
 /// Residency probe: does eviction evict, and does warming warm? Times of one line, in ns.

@@ -23,8 +23,24 @@ struct Party {
   std::future<Answer<void>> greeting; ///< valid while the worker is starting
   std::optional<client::LoadReport> loaded;
   std::uint64_t bound = 0;
+  base::Json compiled = base::Json::object();
   bool mapped_shared = false, mapped_own = false;
 };
+
+/// Lists grow, times add up.
+void add_to(base::Json& all, const base::Json& more) {
+  for (const auto& [key, value] : more.items()) {
+    auto& at = all[key];
+    if (value.is_array()) {
+      if (!at.is_array()) at = base::Json::array();
+      for (const auto& each : value) at.push_back(each);
+    } else if (value.is_number_integer() && at.is_number_integer()) {
+      at = at.get<std::int64_t>() + value.get<std::int64_t>();
+    } else {
+      at = value;
+    }
+  }
+}
 
 /// Lets the side run for the length of one command; everything of it is stopped otherwise.
 class Running {
@@ -181,7 +197,9 @@ public:
     Party& p = party(side);
     Running running(*p.worker);
     if (auto bound = bind_running(side, p); !bound) return tl::unexpected(bound.error());
-    return p.worker->call(set, function);
+    auto report = p.worker->call(set, function);
+    if (report) add_to(p.compiled, report->guest);
+    return report;
   }
 
   Answer<client::SampleReport> sample(Side side, const client::SampleJob& job) override {
@@ -189,7 +207,9 @@ public:
     Party& p = party(side);
     Running running(*p.worker);
     if (auto bound = bind_running(side, p); !bound) return tl::unexpected(bound.error());
-    return p.worker->sample(job);
+    auto report = p.worker->sample(job);
+    if (report) add_to(p.compiled, report->guest);
+    return report;
   }
 
   base::Expected<std::span<const std::byte>> bytes(int tensor, int set) override {
@@ -202,6 +222,7 @@ public:
   base::Expected<client::MachineState> machine() override {
     return m_keeper->machine_state(m_options.cores);
   }
+  base::Json compiled(Side side) const override { return party(side).compiled; }
   std::int64_t cache_bytes() const override { return m_keeper->cache_bytes(); }
   void settle(std::int64_t ns) override {
     std::this_thread::sleep_for(std::chrono::nanoseconds(ns));

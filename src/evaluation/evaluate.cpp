@@ -58,12 +58,16 @@ model::Verdict numbers_of(const Measured& measured, const Request& request) {
 }
 
 base::Json loaded_json(const client::LoadReport& report) {
-  return {{"hash", report.hash},
-          {"libraries", report.libraries},
-          {"load_ns", report.load_ns},
-          {"sandbox", report.sandbox.label},
-          {"interposed", report.interposed},
-          {"measure", report.measure}};
+  base::Json out = {{"hash", report.hash},
+                    {"libraries", report.libraries},
+                    {"load_ns", report.load_ns},
+                    {"sandbox", report.sandbox.label},
+                    {"interposed", report.interposed},
+                    {"measure", report.measure}};
+  if (report.sandbox.guest.empty()) return out;
+  out["interpreter"] = report.sandbox.guest;
+  out["modules"] = report.guest;
+  return out;
 }
 
 /// One whole round: fresh processes, own seed.
@@ -103,6 +107,7 @@ public:
     m_out.phases.inside_ns = m_out.measured.inside_ns;
     m_out.ended = m_out.measured.ended;
     append(m_out.measured.weak);
+    note_compiled();
     return std::move(m_out);
   }
 
@@ -146,6 +151,12 @@ private:
     m_out.ended = m_out.correctness.ended;
     append(m_out.correctness.weak);
     return {};
+  }
+
+  void note_compiled() {
+    for (const Side side : {Side::candidate, Side::incumbent, Side::reference})
+      if (auto compiled = m_stage.compiled(side); !compiled.empty())
+        m_out.loaded[model::to_string(side)]["compiled"] = std::move(compiled);
   }
 
   void append(const std::vector<model::Evidence>& evidence) {

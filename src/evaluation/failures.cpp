@@ -11,6 +11,7 @@ model::OutcomeKind kind_of(client::FailureKind kind) {
   switch (kind) {
   case F::returned_error:
   case F::load_failed: return O::launch_failed;
+  case F::compile_failed: return O::build_failed;
   case F::stale: return O::stale;
   case F::threw:
   case F::crashed:

@@ -60,6 +60,10 @@ public:
   virtual base::Expected<std::span<const std::byte>> bytes(int tensor, int set) = 0;
   virtual base::Expected<std::span<const std::byte>> expected_bytes(int tensor, int set) = 0;
 
+  /// What the side's interpreter compiled and tuned so far, outside the samples: {compiled: [...],
+  /// tuned: [...], first_call_ns, compile_ns}; empty = nothing, or a side that is a library.
+  virtual base::Json compiled(model::Side /*side*/) const { return base::Json::object(); }
+
   virtual base::Expected<client::MachineState> machine() = 0;
   virtual std::int64_t cache_bytes() const = 0; ///< last-level cache
   /// Waits, nothing running, before a disturbed block is run again.

@@ -3,6 +3,7 @@
 #include "lanes/cpu/driver.hpp"
 #include "lanes/cuda/driver.hpp"
 #include "lanes/cuda/resources.hpp"
+#include "lanes/triton/driver.hpp"
 
 #include <unistd.h>
 
@@ -35,12 +36,14 @@ Surroundings Surroundings::of_this_process(model::CommandRunner runner, base::fs
 const std::vector<const LaneDriver*>& all_lanes() {
   static const cpu::Driver s_cpu;
   static const cuda::Driver s_cuda;
-  static const std::vector<const LaneDriver*> s_all = {&s_cpu, &s_cuda};
+  static const triton::Driver s_triton;
+  static const std::vector<const LaneDriver*> s_all = {&s_cpu, &s_cuda, &s_triton};
   return s_all;
 }
 
 std::string resource_text(const base::Json& report) {
-  return report.is_object() ? cuda::resource_text(report) : std::string();
+  if (!report.is_object()) return {};
+  return report.contains("python") ? triton::resource_text(report) : cuda::resource_text(report);
 }
 
 base::Expected<const LaneDriver*> find_lane(model::Lane lane) {

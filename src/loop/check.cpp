@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "base/time.hpp"
 #include "evaluation/oracle.hpp"
+#include "loop/ahead.hpp"
 #include "loop/recipes.hpp"
 #include "workspace/snapshot.hpp"
 
@@ -24,7 +25,9 @@ public:
     const std::int64_t started = base::monotonic_ns();
     m_out.test.contract = m_session.contract().hash;
     AKO_TRY_STATUS(build_all());
-    if (depth == CheckDepth::build_only) return finish(started);
+    if (depth == CheckDepth::build_only) AKO_TRY_STATUS(compile_all());
+    if (depth == CheckDepth::interpreted) AKO_TRY_STATUS(interpret());
+    if (depth != CheckDepth::whole) return finish(started);
     AKO_TRY(base::FileLock lock, m_session.lock());
     AKO_TRY(m_lease, take_lease(m_target));
     AKO_TRY_STATUS(probes_and_mutants());
@@ -56,9 +59,50 @@ private:
     return std::move(m_out);
   }
 
-  void note(const std::string& label, const model::Artifact& artifact) {
-    step("build:" + label, true, artifact.compile_line);
-    m_out.sides.push_back({label, artifact.resources, artifact.messages});
+  void note(const std::string& label, const Built& built) {
+    step("build:" + label, true, built.artifact.compile_line);
+    m_out.sides.push_back({label, built.artifact.resources, built.artifact.messages});
+    m_all.push_back(built);
+  }
+
+  /// Where there is no device to compile on at the first call: for the one that the contract names.
+  base::Status compile_all() {
+    const auto& named = m_session.contract().kernel.architectures;
+    const std::string architecture = named.empty() ? m_target.architecture() : named.front();
+    for (std::size_t i = 0; i < m_all.size(); ++i) {
+      if (!compiles_at_run(m_all[i]) || architecture.empty()) continue;
+      base::progress(0.5, "compiling for " + architecture);
+      AKO_TRY(const AheadReport report, compile_ahead(m_session.workdir(), m_session.contract(),
+                                                      m_session.shapes(), m_all[i], architecture));
+      step("compile:" + m_out.sides[i].label, !report.trouble,
+           report.trouble ? report.trouble->reason : "for " + architecture + ", not run");
+      m_out.sides[i].resources = report.resources;
+    }
+    return {};
+  }
+
+  base::Status interpret() {
+    if (m_session.contract().kernel.lane != model::Lane::triton)
+      return base::fail(base::ErrorKind::usage, "only the triton lane has an interpreter",
+                        {.where = "--interpret",
+                         .found = model::to_string(m_session.contract().kernel.lane),
+                         .allowed = "lane = \"triton\"",
+                         .next = "ako check --build-only"});
+    if (!m_solution) return {};
+    base::progress(0.5, "interpreting");
+    Sides sides = m_sides;
+    sides.candidate = *m_solution;
+    AKO_TRY(const InterpretReport report,
+            judge_interpreted(m_session.workdir(), m_session.contract(), m_session.shapes(), sides,
+                              {inputs::Recipe::plain}));
+    std::string shapes;
+    for (const auto& tag : report.shapes) shapes += (shapes.empty() ? "" : ", ") + tag;
+    step("interpreted", !report.trouble && !report.shapes.empty(),
+         report.trouble
+             ? report.trouble->reason
+             : "right at " + (shapes.empty() ? "no shape that is small enough" : shapes) +
+                   "; interpreted on the host, never timed");
+    return {};
   }
 
   /// All sides at the same time.
@@ -71,11 +115,11 @@ private:
       baselines.push_back(
           begin_build([this, name = baseline.name] { return m_builder.baseline(name); }));
     AKO_TRY(Built reference, must_build(judge.get()));
-    note("reference", reference.artifact);
+    note("reference", reference);
     m_sides.reference = std::move(reference);
     for (std::size_t i = 0; i < baselines.size(); ++i) {
       AKO_TRY(Built built, must_build(baselines[i].get()));
-      note("baseline:" + m_session.contract().baselines[i].name, built.artifact);
+      note("baseline:" + m_session.contract().baselines[i].name, built);
       if (m_baseline.empty()) {
         m_baseline = m_session.contract().baselines[i].name;
         m_sides.candidate = m_sides.incumbent = std::move(built);
@@ -83,7 +127,7 @@ private:
     }
     AKO_TRY(BuildOutcome candidate, solution.get());
     m_solution = candidate.built;
-    if (candidate.built) note("solution", candidate.built->artifact);
+    if (candidate.built) note("solution", *candidate.built);
     else
       step("build:solution", false,
            candidate.result.error ? candidate.result.error->text()
@@ -169,9 +213,12 @@ private:
     AKO_TRY(model::Sources sources,
             workspace::take_snapshot(m_session.workdir(), m_session.contract()));
     std::vector<model::SourceText> texts = sources.texts;
+    // No compiler takes this, nor does an interpreter.
     for (auto& text : texts)
       if (text.path == m_session.contract().kernel.entry.file)
-        text.content += "\n#error \"canary: this edit must be noticed\"\n";
+        text.content += m_session.contract().kernel.lane == model::Lane::triton
+                            ? "\ncanary: this edit must be noticed!\n"
+                            : "\n#error \"canary: this edit must be noticed\"\n";
     AKO_TRY(BuildOutcome outcome, m_builder.from_sources(workspace::make_sources(std::move(texts)),
                                                          lanes::Role::candidate));
     step("canary", !outcome.built.has_value(),
@@ -188,6 +235,7 @@ private:
   Builder m_builder;
   Sides m_sides;
   std::optional<Built> m_solution;
+  std::vector<Built> m_all; ///< in the order of m_out.sides
   std::string m_baseline;
   std::optional<executors::Lease> m_lease;
   int m_failed = 0;
@@ -197,6 +245,7 @@ private:
 } // namespace
 
 base::Expected<CheckResult> check_contract(const Session& session, CheckDepth depth) {
+  if (depth == CheckDepth::interpreted) return Check(session, Target{}).run(depth);
   if (depth == CheckDepth::build_only) {
     // Only a contract without architectures asks for the device, and has its own words without one.
     Target target;

@@ -6,7 +6,8 @@
 
 namespace ako::loop {
 
-enum class CheckDepth { build_only, whole };
+/// interpreted: the sides are judged under the lane's own interpreter, on the host, nothing timed.
+enum class CheckDepth { build_only, interpreted, whole };
 
 /// What the compiler reports of one side.
 struct SideReport {

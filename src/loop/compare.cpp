@@ -9,17 +9,48 @@
 
 #include <fmt/format.h>
 #include <set>
+#include <sstream>
+#include <utility>
 
 namespace ako::loop {
 namespace {
 
 using base::fs::path;
 
-/// Copies a file and what it includes by quotes from its own folder downwards, keeping the layout.
+base::Status copy_with_includes(const path& file, const path& into, std::set<path>& done);
+
+/// Modules and packages beside a Python file that it imports by name.
+base::Status copy_imports(const path& file, const std::string& text, const path& into,
+                          std::set<path>& done) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string first, name;
+    words >> first >> name;
+    if (first != "import" && first != "from") continue;
+    name = name.substr(name.starts_with('.') ? 1 : 0);
+    name = name.substr(0, name.find_first_of(".,;"));
+    if (name.empty()) continue;
+    const path module = file.parent_path() / (name + ".py"), package = file.parent_path() / name;
+    std::error_code ignored;
+    if (base::fs::is_regular_file(module, ignored))
+      AKO_TRY_STATUS(copy_with_includes(module, into / (name + ".py"), done));
+    if (!base::fs::is_regular_file(package / "__init__.py", ignored)) continue;
+    AKO_TRY(const auto files, base::list_files(package));
+    for (const auto& each : files)
+      if (each.extension() == ".py")
+        AKO_TRY_STATUS(copy_with_includes(package / each, into / name / each, done));
+  }
+  return {};
+}
+
+/// Copies a file and what it includes by quotes, or imports, from its own folder downwards, keeping
+/// the layout.
 base::Status copy_with_includes(const path& file, const path& into, std::set<path>& done) {
   if (!done.insert(into).second) return {};
   AKO_TRY(std::string text, base::read_file(file));
   AKO_TRY_STATUS(base::write_file_atomic(into, text));
+  if (file.extension() == ".py") return copy_imports(file, text, into.parent_path(), done);
   for (const auto& include : base::find_includes(text)) {
     std::error_code ignored;
     const path below = file.parent_path() / include.name;
@@ -46,13 +77,39 @@ bool is_stream(const base::Parameter& parameter) {
 model::Lane lane_of(const CompareRequest& request) {
   if (request.lane) return *request.lane;
   const std::string ending = request.new_file.extension().string();
+  if (ending == ".py") return model::Lane::triton;
   return ending == ".cu" || ending == ".cuh" ? model::Lane::cuda : model::Lane::cpu;
+}
+
+/// "name(x: DTYPE[...], y: DTYPE[...]) @ M=..." of the last function of a Python file that is no
+/// kernel: kernels stand before what launches them.
+std::string suggest_python_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::string out;
+  bool decorated = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("@")) decorated = true;
+    if (!line.starts_with("def ")) continue;
+    const bool kernel = std::exchange(decorated, false);
+    const auto open = line.find('('), close = line.find(')');
+    if (kernel || open == std::string::npos || close == std::string::npos) continue;
+    out = line.substr(4, open - 4) + "(";
+    std::istringstream names(line.substr(open + 1, close - open - 1));
+    for (std::string name; std::getline(names, name, ',');) {
+      name = name.substr(std::min(name.find_first_not_of(' '), name.size()));
+      out += fmt::format("{}{}: DTYPE[...]", out.ends_with('(') ? "" : ", ",
+                         name.substr(0, name.find_first_of(":=")));
+    }
+    out += ") @ M=...";
+  }
+  return out;
 }
 
 /// What the user could type as a contract line, from the function that both files define.
 std::string suggest_line(const path& old_file) {
   auto text = base::read_file(old_file);
   if (!text) return {};
+  if (old_file.extension() == ".py") return suggest_python_line(*text);
   for (const auto& function : base::find_functions(*text)) {
     if (function.is_static || function.is_template || function.parameters.empty()) continue;
     if (function.returns.find("__global__") != std::string::npos ||
@@ -198,6 +255,8 @@ base::Expected<CompareResult> compare_files(const CompareRequest& request) {
   auto setup = set_up(*prepared.workdir, contract, shapes, sides, {inputs::Recipe::plain},
                       Scope::whole, target);
   AKO_TRY(out.report, evaluation::evaluate(setup.request, setup.make_stage));
+  note_compiled(out.report, sides.candidate);
+  out.new_resources = sides.candidate.artifact.resources;
   out.compare.old_name = request.old_file.filename().string();
   out.compare.new_name = request.new_file.filename().string();
   out.compare.old_snapshot = sides.incumbent.sources.snapshot.hash;

@@ -232,6 +232,14 @@ base::Expected<Capture> capture_side(const Session& session, const ProfileReques
   wanted.kernel = request.kernel, wanted.skip = request.skip, wanted.count = request.count;
   wanted.seconds = request.seconds, wanted.working_folder = session.workdir().task().string();
   wanted.lane = model::to_string(session.contract().kernel.lane);
+  if (request.command.empty() && !built->spec.host.empty())
+    return base::fail(base::ErrorKind::unsupported,
+                      "a Python side is not launched on its own for a profile",
+                      {.where = built->label,
+                       .found = built->artifact.compile_line,
+                       .allowed = "a side that is a library, or a command of yours",
+                       .next = fmt::format("ako profile -- python3 bench/bench_{}.py",
+                                           session.contract().kernel.name)});
   AKO_TRY(std::string ncu, find_ncu());
   if (!request.command.empty()) {
     wanted.target = request.command;

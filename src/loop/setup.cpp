@@ -73,6 +73,15 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
   return out;
 }
 
+void note_compiled(const evaluation::Report& report, Built& candidate) {
+  const auto side = base::get_or<base::Json>(report.loaded, "candidate", base::Json::object());
+  const auto compiled = base::get_or<base::Json>(side, "compiled", base::Json::object());
+  for (const auto& [key, value] : compiled.items()) candidate.artifact.resources[key] = value;
+  const auto interpreter = base::get_or<base::Json>(side, "interpreter", base::Json::object());
+  if (const auto ns = base::get_or<std::int64_t>(interpreter, "import_ns", 0); ns > 0)
+    candidate.artifact.resources["import_ns"] = ns;
+}
+
 std::string shape_text(const model::ResolvedShape& shape) {
   std::string out;
   for (const auto& [name, value] : shape.axes)

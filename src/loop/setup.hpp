@@ -35,6 +35,9 @@ std::vector<ledger::ShapeFigure> figures(const model::Samples& samples,
                                          model::Side side);
 ledger::HowTaken how_taken(const evaluation::Report& report, const Target& target);
 
+/// What the candidate compiled while it ran becomes part of its artifact's resources.
+void note_compiled(const evaluation::Report& report, Built& candidate);
+
 /// "M=4096 H=4096", "bfloat16" for reports.
 std::string shape_text(const model::ResolvedShape& shape);
 std::string dtype_text(const model::ResolvedShape& shape);

@@ -132,6 +132,7 @@ private:
     AKO_TRY(m_report, evaluation::evaluate(setup.request, setup.make_stage));
     m_verdict = m_report.verdict;
     m_out.phases = m_report.phases;
+    note_compiled(m_report, m_sides.candidate);
     return {};
   }
 

@@ -112,11 +112,26 @@ Expected<Artifact> artifact_from_json(const Json& json) {
 Json to_json(const LaunchSpec& spec) {
   Json environment = Json::object();
   for (const auto& [name, value] : spec.environment) environment[name] = value;
-  return Json{{"lane", to_string(spec.lane)},         {"label", spec.label},
-              {"library_path", spec.library_path},    {"library_hash", spec.library_hash},
-              {"has_prepare", spec.has_prepare},      {"has_plan", spec.has_plan},
-              {"environment", std::move(environment)}};
+  return Json{{"lane", to_string(spec.lane)},          {"label", spec.label},
+              {"library_path", spec.library_path},     {"library_hash", spec.library_hash},
+              {"has_prepare", spec.has_prepare},       {"has_plan", spec.has_plan},
+              {"environment", std::move(environment)}, {"host", spec.host},
+              {"read_paths", spec.read_paths},         {"keep_dir", spec.keep_dir}};
 }
+
+namespace {
+
+base::Status read_words(const Json& json, const char* key, std::vector<std::string>& into) {
+  for (const Json& each : base::get_or<Json>(json, key, Json::array())) {
+    if (!each.is_string())
+      return fail(ErrorKind::invalid, "not a list of words",
+                  {.where = key, .found = each.type_name(), .allowed = "strings", .next = {}});
+    into.push_back(each.get<std::string>());
+  }
+  return {};
+}
+
+} // namespace
 
 Expected<LaunchSpec> launch_spec_from_json(const Json& json) {
   LaunchSpec spec;
@@ -144,6 +159,9 @@ Expected<LaunchSpec> launch_spec_from_json(const Json& json) {
                   {.where = name, .found = value.type_name(), .allowed = "string", .next = {}});
     spec.environment[name] = value.get<std::string>();
   }
+  AKO_TRY_STATUS(read_words(json, "host", spec.host));
+  AKO_TRY_STATUS(read_words(json, "read_paths", spec.read_paths));
+  spec.keep_dir = base::get_or<std::string>(json, "keep_dir", {});
   return spec;
 }
 

@@ -53,6 +53,11 @@ struct LaunchSpec {
   base::Hash library_hash; ///< checked by the worker before loading, reported after
   bool has_prepare = false, has_plan = false;
   std::map<std::string, std::string> environment;
+  /// An interpreter and its words, to which ako's own are added; it becomes the worker and loads
+  /// the file. Empty = the file is a shared library.
+  std::vector<std::string> host;
+  std::vector<std::string> read_paths; ///< beyond the system's and the file, for the worker to read
+  std::string keep_dir; ///< a folder of this artifact alone that the worker may write; empty = none
 };
 
 base::Json to_json(const Snapshot&);

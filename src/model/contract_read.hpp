@@ -40,6 +40,8 @@ bool is_identifier(std::string_view text);
 base::Status check_identifier(const Section& section, std::string_view key);
 /// entry = { file, symbol } of `lane`.
 base::Status read_entry(const Section& section, Lane lane, EntryRef& into);
+/// The lane of a reference or baseline that names none: by its file's ending, else `usual`.
+Lane lane_of_entry(const Section& section, Lane usual);
 base::Status read_paths(const Section& section, std::string_view key, Lane lane,
                         std::vector<std::string>& into);
 base::Status check_symbol(const Section& section, std::string_view key, const std::string& symbol,

@@ -87,7 +87,7 @@ Status read_reference(const Reading& reading) {
   ReferenceSpec& reference = reading.contract.reference;
   AKO_TRY(const Section section, table_section(reading, "reference"));
   AKO_TRY_STATUS(section.known_keys_only());
-  reference.lane = reading.contract.kernel.lane;
+  reference.lane = lane_of_entry(section, reading.contract.kernel.lane);
   AKO_TRY_STATUS(section.read_enum("lane", reference.lane));
   AKO_TRY_STATUS(read_entry(section, reference.lane, reference.entry));
   AKO_TRY_STATUS(section.read("flags", reference.flags));
@@ -105,7 +105,7 @@ Status read_baselines(const Reading& reading) {
     for (const BaselineSpec& other : reading.contract.baselines)
       if (other.name == baseline.name)
         return section.error("name", "two baselines have one name", "a name of its own");
-    baseline.lane = reading.contract.kernel.lane;
+    baseline.lane = lane_of_entry(section, reading.contract.kernel.lane);
     AKO_TRY_STATUS(section.read_enum("lane", baseline.lane));
     AKO_TRY_STATUS(read_entry(section, baseline.lane, baseline.entry));
     AKO_TRY_STATUS(read_paths(section, "sources", baseline.lane, baseline.sources));

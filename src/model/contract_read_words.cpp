@@ -126,6 +126,20 @@ Status check_path(const Section& section, const TomlNode& node, std::string_view
   return {};
 }
 
+Lane lane_of_entry(const Section& section, Lane usual) {
+  const TomlNode* entry = section.node("entry");
+  if (!entry || entry->kind != TomlNode::Kind::table) return usual;
+  const TomlNode* file = entry->find("file");
+  if (!file || file->kind != TomlNode::Kind::string) return usual;
+  const std::string extension = std::filesystem::path(file->text).extension().string();
+  if (contains(extensions_of(usual), extension)) return usual;
+  // Python runs where the task runs; CUDA needs the task to be a device's; C++ of the host is no
+  // use to buffers on a device.
+  if (contains(k_python_extensions, extension)) return Lane::triton;
+  if (usual != Lane::cpu && contains(k_cuda_extensions, extension)) return Lane::cuda;
+  return usual;
+}
+
 Status read_entry(const Section& section, Lane lane, EntryRef& into) {
   AKO_TRY_STATUS(section.require("entry"));
   const TomlNode& node = *section.node("entry");

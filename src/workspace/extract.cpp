@@ -2,6 +2,7 @@
 
 #include "workspace/extract_contract.hpp"
 #include "workspace/extract_cuda.hpp"
+#include "workspace/extract_python.hpp"
 #include "workspace/git.hpp"
 
 #include "base/hash.hpp"
@@ -32,7 +33,7 @@ base::Status check_cpp(const std::string& path) {
   return fail(ErrorKind::invalid, "this is no C++ file by its name",
               {.where = path,
                .found = ending.empty() ? "no ending" : ending,
-               .allowed = ".cpp .cc .cxx .hpp .h .cu .cuh and the like",
+               .allowed = ".cpp .cc .cxx .hpp .h .cu .cuh .py and the like",
                .next = "make the task with `ako new NAME` and copy the kernel by hand"});
 }
 
@@ -142,6 +143,8 @@ std::string without_credentials(std::string url) {
   return url;
 }
 
+} // namespace
+
 void record_origin(const fs::path& repository, Extracted& extracted) {
   const Git git(repository);
   if (auto head = git.run({"rev-parse", "--verify", "--quiet", "HEAD"})) extracted.commit = *head;
@@ -149,6 +152,8 @@ void record_origin(const fs::path& repository, Extracted& extracted) {
     extracted.origin = without_credentials(*url);
   if (extracted.origin.empty()) extracted.origin = repository.filename().string();
 }
+
+namespace {
 
 model::SourceText origin_text(const ExtractRequest& request, const Extracted& extracted,
                               const std::vector<model::SourceText>& sources) {
@@ -258,6 +263,7 @@ Expected<Extracted> extract_kernel(const ExtractRequest& request) {
                  .found = why.message(),
                  .allowed = {},
                  .next = "name a folder that exists: --from REPO:path::symbol"});
+  if (is_python_file(request.path)) return extract_python(repository, request);
   AKO_TRY_STATUS(check_cpp(request.path));
   AKO_TRY_STATUS(base::resolve_inside(repository, request.path));
   const std::string path = fs::path(request.path).lexically_normal().generic_string();

@@ -52,6 +52,8 @@ def promised(source):
         files.append("bin/ako")
     if (source / "src/child").is_dir():
         files += ["bin/ako-child", "lib/libako_measure.so"]
+    if (source / "python").is_dir():
+        files += ["lib/libako_worker.so.1", "share/ako/python/ako_worker/__main__.py"]
     for folder in ("templates", "references", "examples"):
         if (source / folder).is_dir():
             files.append(f"share/ako/{folder}")

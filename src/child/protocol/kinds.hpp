@@ -9,8 +9,9 @@
 // Units: *_ns nanoseconds; seeds, ids of arenas, addresses and sums as "0x..." strings (JSON
 // numbers end at 2^53). Sets, tensors: indices. Absent = default.
 //
-// Errors (flags 3): {"kind": "returned_error" | "threw" | "load_failed" | "stale" | "invalid" |
-//   "environment" | "device_fault" (the context is lost; the worker ends after this answer),
+// Errors (flags 3): {"kind": "returned_error" | "threw" | "compile_failed" (what compiles while it
+//   runs) | "load_failed" | "stale" | "invalid" | "environment" | "device_fault" (the context is
+//   lost; the worker ends after this answer),
 //   "message": text, "data": {...}}. `invalid`: the request makes no sense (a bug).
 //
 // Both roles
@@ -44,11 +45,11 @@
 //              power_w, temperature_c, reasons, reason_words, hardware_limit, processes}}
 // Worker, in this order: configure, [share], load, then any
 //   configure  {scratch: path, cores: [int], sandbox: "full"|"none", disk_bytes, read_paths:
-//   [path]}
+//   [path], [write_paths: [path]], [processes: bool (it compiles while it runs)]}
 //              -> {landlock, seccomp, user_namespace, pid_namespace, network_namespace,
 //                  ipc_namespace, mount_namespace: bool, label, [device: {uuid, timestamps:
-//                  "cupti"|"events", fallback}]}; with device: {uuid} the driver is opened before
-//                  the sandbox closes
+//                  "cupti"|"events", fallback}], [guest: an interpreter's facts]}; with
+//                  device: {uuid} the driver is opened before the sandbox closes
 //   share      {bytes} +fd (the eviction buffer, read only) -> {}; on a device {bytes,
 //              image_bytes} +2 fds
 //   load       {library, hash: sha256|"", prepare: bool, plan: bool}
@@ -57,7 +58,10 @@
 //   map        {arena, address, bytes} +fd -> {}
 //   unmap      {arena} -> {}
 //   use        {integers: [int], scalars: [number], pointers: [["0x..."]] (per set, per tensor),
-//               bytes: [int]} -> {}
+//               bytes: [int], [described: {tag, tensors: [{name, role, dtype, shape, strides}],
+//               axes: [name], scalars: [{name, dtype}]} for an interpreter]} -> {}
+//   Answers of call and sample carry [guest: {compiled: [...], tuned: [...], compile_ns,
+//   first_call_ns}] when an interpreter compiled something meanwhile.
 //   call       {set, function: "call"|"prepare"|"plan"} -> {ns, threads_before, threads_after,
 //               changed: [text]}
 //   sample     {sets, warmup_sets, warmup_ns, cache: "cold"|"warm", eviction: "every_call"|"once",

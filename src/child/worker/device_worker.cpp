@@ -69,6 +69,15 @@ base::Json DeviceWorker::facts() const {
           {"fallback", m_sampler->fallback()}};
 }
 
+base::Json DeviceWorker::place() const {
+  const auto& facts = m_gpu.facts();
+  return {{"ordinal", facts.ordinal},
+          {"uuid", facts.uuid},
+          {"name", facts.name},
+          {"architecture", fmt::format("sm_{}{}", facts.major, facts.minor)},
+          {"stream", fmt::format("{:#x}", reinterpret_cast<std::uintptr_t>(m_sampler->stream()))}};
+}
+
 std::vector<std::string> DeviceWorker::restore() {
   std::vector<std::string> changed;
   if (!lost().empty()) return changed;

@@ -26,6 +26,8 @@ public:
   bool unmap(const std::string& arena) { return m_arenas.erase(arena) > 0; }
   device::Sampler& sampler() { return *m_sampler; }
   base::Json facts() const;
+  /// Where a guest finds the device and the stream of its calls.
+  base::Json place() const;
   /// Not empty: the context is gone, and with it this process's use.
   const std::string& lost() const { return m_gpu.lost(); }
 

@@ -140,6 +140,13 @@ protocol::Outcome<Library> load_library(const SealedFile& file) {
   return library;
 }
 
+Library Library::of_process() {
+  Library library;
+  library.mapped = mapped_libraries();
+  library.added = ever_mapped();
+  return library;
+}
+
 std::vector<std::string> came_along(Library& library) {
   std::vector<std::string> names;
   const auto added = ever_mapped();

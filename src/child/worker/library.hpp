@@ -26,6 +26,9 @@ struct Library {
   std::string own;                     ///< its name in the loader's list
   std::set<std::string> mapped;        ///< everything in that list when last looked at
   unsigned long long added = 0;        ///< how many were ever put into it
+
+  /// No file of its own: what is in the loader's list now.
+  static Library of_process();
 };
 
 /// Names of libraries that were mapped since this was last asked, or since loading; cheap while

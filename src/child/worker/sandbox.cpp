@@ -77,15 +77,14 @@ constexpr const char* k_forbidden[] = {"ptrace",
                                        "open_by_handle_at",
                                        "iopl",
                                        "ioperm",
-                                       "execve",
-                                       "execveat",
-                                       "fork",
-                                       "vfork",
                                        "tkill",
                                        "fanotify_init",
                                        "lookup_dcookie",
                                        "quotactl",
                                        "acct"};
+
+// Nor these, unless it compiles while it runs.
+constexpr const char* k_processes[] = {"execve", "execveat", "fork", "vfork"};
 
 // Honest libraries try these and have a way without.
 struct Refused {
@@ -104,7 +103,7 @@ void add(scmp_filter_ctx filter, std::uint32_t action, const char* name) {
   if (number != __NR_SCMP_ERROR) seccomp_rule_add(filter, action, number, 0);
 }
 
-void add_conditional(scmp_filter_ctx filter) {
+void add_conditional(scmp_filter_ctx filter, Processes processes) {
   const auto self = static_cast<scmp_datum_t>(getpid());
   const auto forbid = [filter](int number, scmp_arg_cmp when) {
     seccomp_rule_add(filter, SCMP_ACT_TRAP, number, 1, when);
@@ -115,7 +114,8 @@ void add_conditional(scmp_filter_ctx filter) {
   forbid(SCMP_SYS(rt_sigqueueinfo), SCMP_A0(SCMP_CMP_NE, self));
   forbid(SCMP_SYS(rt_tgsigqueueinfo), SCMP_A0(SCMP_CMP_NE, self));
   // Threads, not processes.
-  forbid(SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+  if (processes == Processes::forbidden)
+    forbid(SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
   // The handler that names the forbidden call stays.
   seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(rt_sigaction), 2,
                    SCMP_A0(SCMP_CMP_EQ, SIGSYS), SCMP_A1(SCMP_CMP_NE, 0));
@@ -123,13 +123,15 @@ void add_conditional(scmp_filter_ctx filter) {
 
 } // namespace
 
-bool restrict_system_calls() {
+bool restrict_system_calls(Processes processes) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   if (!filter) return false;
   for (const char* name : k_forbidden) add(filter, SCMP_ACT_TRAP, name);
+  if (processes == Processes::forbidden)
+    for (const char* name : k_processes) add(filter, SCMP_ACT_TRAP, name);
   for (const auto& refused : k_refused)
     add(filter, SCMP_ACT_ERRNO(static_cast<std::uint32_t>(refused.error)), refused.name);
-  add_conditional(filter);
+  add_conditional(filter, processes);
   const bool done = seccomp_load(filter) == 0;
   seccomp_release(filter);
   return done;
@@ -142,7 +144,7 @@ SandboxState enter_sandbox(const SandboxPlan& plan) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   drop_capabilities();
   state.landlock = restrict_files(plan);
-  state.seccomp = restrict_system_calls();
+  state.seccomp = restrict_system_calls(plan.processes);
   return state;
 }
 

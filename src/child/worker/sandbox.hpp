@@ -8,12 +8,17 @@
 
 namespace ako::worker {
 
+/// allowed: for what compiles while it runs, and starts assembler and linker for that.
+enum class Processes { forbidden, allowed };
+
 struct SandboxPlan {
   std::string scratch;                   ///< may be read and written
   std::vector<std::string> read_paths;   ///< beyond the system's libraries
   std::uint64_t file_bytes = 0;          ///< largest file it may write
   bool own_proc = false;                 ///< /proc shows the worker's namespace alone
   std::vector<std::string> device_paths; ///< device files: read, written and controlled
+  std::vector<std::string> write_paths;  ///< folders besides `scratch`
+  Processes processes = Processes::forbidden;
 };
 
 struct SandboxState {
@@ -24,6 +29,7 @@ struct SandboxState {
 SandboxState enter_sandbox(const SandboxPlan& plan);
 
 bool restrict_files(const SandboxPlan& plan); ///< Landlock
-bool restrict_system_calls(); ///< seccomp; SIGSYS for what an honest kernel never does
+/// seccomp; SIGSYS for what an honest kernel never does
+bool restrict_system_calls(Processes processes = Processes::forbidden);
 
 } // namespace ako::worker

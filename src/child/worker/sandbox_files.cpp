@@ -80,6 +80,7 @@ bool restrict_files(const SandboxPlan& plan) {
   for (const auto& path : plan.device_paths)
     rules.allow(path.c_str(), k_read | k_write_file | k_ioctl_dev);
   rules.allow(plan.scratch.c_str(), attr.handled_access_fs);
+  for (const auto& path : plan.write_paths) rules.allow(path.c_str(), attr.handled_access_fs);
   const bool done = syscall(k_restrict_self, fd, 0) == 0;
   close(fd);
   return done;

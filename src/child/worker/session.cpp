@@ -45,7 +45,8 @@ std::string sandbox_label(const Json& state) {
 
 } // namespace
 
-Session::Session(const SessionOptions& options) : m_namespaces(options.namespaces) {
+Session::Session(const SessionOptions& options)
+    : m_namespaces(options.namespaces), m_guest(options.guest) {
   m_vault.open().channel = options.channel;
 }
 
@@ -107,6 +108,9 @@ Session::Answer Session::configure(const Json& body) {
   plan.own_proc = m_namespaces.pid && m_namespaces.mount;
   for (const auto& path : paths)
     if (path.is_string()) plan.read_paths.push_back(path.get<std::string>());
+  for (const auto& path : base::get_or<Json>(body, "write_paths", Json::array()))
+    if (path.is_string()) plan.write_paths.push_back(path.get<std::string>());
+  if (base::get_or<bool>(body, "processes", false)) plan.processes = Processes::allowed;
   if (chdir(plan.scratch.c_str()) != 0) return invalid("the private folder is not there");
   pin(cores);
   if (body.contains("device")) {
@@ -114,6 +118,12 @@ Session::Answer Session::configure(const Json& body) {
     WORKER_TRY(const auto uuid, base::get<std::string>(device, "uuid"));
     WORKER_TRY(m_device, DeviceWorker::open(uuid));
     plan.device_paths = DeviceWorker::device_files();
+  }
+  if (m_guest) {
+    auto ready =
+        m_guest->ask("ready", m_device ? Json{{"device", m_device->place()}} : Json::object());
+    if (!ready) return tl::unexpected(ready.error());
+    m_guest_facts = std::move(*ready);
   }
   // Hardware counters need a call that the sandbox forbids.
   if (auto opened = open_measure(); !opened) return tl::unexpected(opened.error());
@@ -128,6 +138,7 @@ Session::Answer Session::configure(const Json& body) {
               {"mount_namespace", m_namespaces.mount}};
   answer["label"] = mode == "full" ? sandbox_label(answer) : std::string("none");
   if (m_device) answer["device"] = m_device->facts();
+  if (m_guest) answer["guest"] = m_guest_facts;
   return answer;
 }
 
@@ -203,7 +214,9 @@ Session::Answer Session::load(const Json& body) {
   const int threads_before = thread_count();
   const auto begin = base::monotonic_ns();
   protocol::Outcome<Library> library;
-  const auto ran = guarded([&] { library = load_library(*m_file); });
+  Json guest = Json::object();
+  const auto ran = guarded(
+      [&] { library = m_guest ? m_guest->load(*m_file, body, guest) : load_library(*m_file); });
   const auto took = base::monotonic_ns() - begin;
   if (!ran) return tl::unexpected(ran.error());
   if (!library) return tl::unexpected(library.error());
@@ -225,7 +238,8 @@ Session::Answer Session::load(const Json& body) {
               {"threads_after", thread_count()},
               {"load_ns", took},
               {"interposed", m_library->interposed},
-              {"changed", m_state->restore()},
+              {"changed", restored()},
+              {"guest", guest},
               {"measure",
                {{"ticks_per_ns", facts.ticks_per_ns},
                 {"timer_overhead_ns", facts.timer_overhead_ns},
@@ -279,6 +293,12 @@ Session::Answer Session::use(const Json& body) {
       pointers.push_back(reinterpret_cast<void*>(address));
     }
     if (pointers.size() != m_bytes.size()) return invalid("as many sizes as tensors are needed");
+  }
+  if (m_guest) {
+    Answer taken;
+    if (auto ran = guarded([&] { taken = m_guest->ask("use", body); }); !ran)
+      return tl::unexpected(ran.error());
+    if (!taken) return tl::unexpected(taken.error());
   }
   return Json::object();
 }

@@ -6,6 +6,7 @@
 #include "base/shm.hpp"
 #include "protocol/server.hpp"
 #include "worker/device_worker.hpp"
+#include "worker/guest.hpp"
 #include "worker/library.hpp"
 #include "worker/namespaces.hpp"
 #include "worker/process_state.hpp"
@@ -24,6 +25,7 @@ namespace ako::worker {
 struct SessionOptions {
   int channel = -1;
   Namespaces namespaces;
+  const Guest* guest = nullptr; ///< of an interpreter that is the worker; outlives the session
 };
 
 struct MeasureCloser {
@@ -63,8 +65,17 @@ private:
   /// Runs candidate code with the vault shut; an exception becomes a refusal "threw".
   protocol::Outcome<void> guarded(const std::function<void()>& body);
 
+  /// State of the process, the device and the interpreter that a command left changed, put back.
+  std::vector<std::string> restored();
+  /// The refusal for a call that returned `code`.
+  protocol::Refusal returned(const std::string& name, int code, base::Json data) const;
+  /// What the guest compiled meanwhile goes into an answer.
+  void add_report(base::Json& answer) const;
+
   Vault m_vault;
   Namespaces m_namespaces;
+  const Guest* m_guest = nullptr;
+  base::Json m_guest_facts = base::Json::object();
   bool m_configured = false;
   std::unique_ptr<DeviceWorker> m_device; ///< absent on the host
   base::Mapping m_evict;

@@ -56,19 +56,18 @@ Session::Answer Session::call_device(const Json& body, ako_call_fn function, con
     single = m_device->sampler().call_once(function, tensors->front(), m_integers.data(),
                                            m_scalars.data());
   });
-  auto changed = m_state->restore();
-  for (auto& name_of : m_device->restore()) changed.push_back(std::move(name_of));
+  auto changed = restored();
   if (!ran) return tl::unexpected(ran.error());
   if (!single) return tl::unexpected(protocol::refuse(single.error()));
   if (!single->fault.empty()) return fault(single->fault);
-  if (single->code != 0)
-    return refused("returned_error", fmt::format("{} returned {}", name, single->code),
-                   Json{{"code", single->code}, {"set", set}});
-  return Json{{"ns", single->ns},
+  if (single->code != 0) return tl::unexpected(returned(name, single->code, Json{{"set", set}}));
+  Json answer{{"ns", single->ns},
               {"threads_before", threads_before},
               {"threads_after", thread_count()},
               {"changed", changed},
               {"operations", single->operations}};
+  add_report(answer);
+  return answer;
 }
 
 protocol::Outcome<device::SampleJob> Session::device_job(const Json& body) {
@@ -107,21 +106,20 @@ Session::Answer Session::sample_device(const Json& body) {
   const int threads_before = thread_count();
   base::Expected<device::SampleResult> result;
   const auto ran = guarded([&] { result = m_device->sampler().run(*job); });
-  auto changed = m_state->restore();
-  for (auto& name : m_device->restore()) changed.push_back(std::move(name));
+  const auto changed = restored();
   if (!ran) return tl::unexpected(ran.error());
   if (!result) return tl::unexpected(protocol::refuse(result.error()));
   if (!result->fault.empty()) return fault(result->fault);
   if (result->code != 0)
-    return refused("returned_error", fmt::format("ako_call returned {}", result->code),
-                   Json{{"code", result->code},
-                        {"index", result->failed},
-                        {"timed", result->in_warmup ? 0 : result->call_ns.size()}});
+    return tl::unexpected(
+        returned("ako_call", result->code,
+                 Json{{"index", result->failed},
+                      {"timed", result->in_warmup ? 0 : result->call_ns.size()}}));
   const double sum = std::accumulate(result->call_ns.begin(), result->call_ns.end(), 0.0);
   int operations = 0;
   for (const auto& call : result->calls)
     operations = std::max(operations, call.kernels + call.copies + call.sets);
-  return Json{
+  Json answer{
       {"call_ns", result->call_ns},
       {"pass_ns", sum},
       {"calls", result->call_ns.size()},
@@ -144,6 +142,8 @@ Session::Answer Session::sample_device(const Json& body) {
         {"stray", result->stray},
         {"operations", operations},
         {"busy_ns", list_of(result->calls, [](const auto& call) { return call.busy_ns; })}}}};
+  add_report(answer);
+  return answer;
 }
 
 Session::Answer Session::residency_device(const Json& body) {

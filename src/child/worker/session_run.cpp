@@ -42,6 +42,26 @@ protocol::Outcome<void> Session::guarded(const std::function<void()>& body) {
   }
 }
 
+std::vector<std::string> Session::restored() {
+  auto changed = m_state->restore();
+  if (m_device)
+    for (auto& name : m_device->restore()) changed.push_back(std::move(name));
+  if (m_guest)
+    for (auto& name : m_guest->restore()) changed.push_back(std::move(name));
+  return changed;
+}
+
+Refusal Session::returned(const std::string& name, int code, Json data) const {
+  if (m_guest && code == AKO_GUEST_RAISED) return m_guest->explain();
+  data["code"] = code;
+  return {"returned_error", fmt::format("{} returned {}", name, code), std::move(data)};
+}
+
+void Session::add_report(Json& answer) const {
+  if (!m_guest) return;
+  if (auto report = m_guest->report(); !report.empty()) answer["guest"] = std::move(report);
+}
+
 protocol::Outcome<std::vector<void* const*>> Session::sets_of(const Json& body, const char* key) {
   auto sets = protocol::get_ints(body, key);
   if (!sets) return tl::unexpected(protocol::refuse(sets.error()));
@@ -82,17 +102,18 @@ Session::Answer Session::call(const Json& body) {
   int status = AKO_MEASURE_OK;
   const auto ran =
       guarded([&] { status = ako_measure_run(m_measure.get(), &job, nullptr, nullptr, &result); });
-  auto changed = m_state->restore();
+  auto changed = restored();
   if (!ran) return tl::unexpected(ran.error());
   if (status == AKO_MEASURE_RETURNED)
-    return refused("returned_error", fmt::format("ako_{} returned {}", name, result.code),
-                   Json{{"code", result.code}, {"set", set}});
+    return tl::unexpected(returned("ako_" + name, result.code, Json{{"set", set}}));
   if (status != AKO_MEASURE_OK) return status_refused(status, m_measure.get());
-  return Json{{"ns", std::llround(result.total_ns)},
+  Json answer{{"ns", std::llround(result.total_ns)},
               {"threads_before", threads_before},
               {"threads_after", thread_count()},
               {"libraries", came_along(*m_library)},
               {"changed", changed}};
+  add_report(answer);
+  return answer;
 }
 
 namespace {
@@ -170,19 +191,18 @@ Session::Answer Session::sample(const Json& body) {
   int status = AKO_MEASURE_OK;
   const auto ran =
       guarded([&] { status = ako_measure_run(m_measure.get(), &job, keep, &times, &result); });
-  const auto changed = m_state->restore();
+  const auto changed = restored();
   if (!ran) return tl::unexpected(ran.error());
   if (status == AKO_MEASURE_RETURNED)
-    return refused(
-        "returned_error", fmt::format("ako_call returned {}", result.code),
-        Json{{"code", result.code}, {"index", result.failed_set}, {"timed", result.calls}});
+    return tl::unexpected(returned("ako_call", result.code,
+                                   Json{{"index", result.failed_set}, {"timed", result.calls}}));
   if (status != AKO_MEASURE_OK) return status_refused(status, m_measure.get());
   ako_measure_facts facts{};
   facts.size = sizeof facts;
   ako_measure_get_facts(m_measure.get(), &facts);
   const bool whole = times.size() == 1 && (job.timing == AKO_MEASURE_PASS || !cold) &&
                      job.timing != AKO_MEASURE_EACH;
-  return Json{{"call_ns", whole ? std::vector<double>() : times},
+  Json answer{{"call_ns", whole ? std::vector<double>() : times},
               {"pass_ns", result.total_ns},
               {"calls", result.calls},
               {"first_ns", result.first_ns},
@@ -201,6 +221,8 @@ Session::Answer Session::sample(const Json& body) {
               {"libraries", came_along(*m_library)},
               {"changed", changed},
               {"cache_state", cold ? "cold-clean" : "warm"}};
+  add_report(answer);
+  return answer;
 }
 
 Session::Answer Session::residency(const Json& body) {

@@ -174,10 +174,10 @@ TEST(CpuSurroundings, ATemplateErrorOfThousandsOfLines) {
 }
 
 TEST(CpuSurroundings, AnUnknownLaneListsThoseThereAre) {
-  const auto lane = lanes::find_lane(model::Lane::triton);
+  const auto lane = lanes::find_lane(model::Lane::cute_dsl);
   ASSERT_FALSE(lane);
   EXPECT_EQ(lane.error().kind, base::ErrorKind::unsupported);
-  EXPECT_EQ(lane.error().allowed, "cpu, cuda");
+  EXPECT_EQ(lane.error().allowed, "cpu, cuda, triton");
 }
 
 } // namespace

@@ -99,7 +99,7 @@ TEST_F(ExtractTest, SaysWhyAndNamesTheCandidates) {
       {"src/norm.cpp::S::member", "member"},
       {"src/gone.cpp::f", "cannot be read"},
       {"../x.cpp::f", "'..'"},
-      {"src/kernel.py::f", "no C++ file"},
+      {"src/kernel.rs::f", "no C++ file"},
       {"src/unrelated.h::f", "no function is defined"}};
   for (const auto& [from, words] : cases) {
     const auto extracted = extract(from);

@@ -1,0 +1,142 @@
+"""Parts of python/ako_worker that need no other process."""
+
+import ctypes
+import gc
+import importlib.util
+import pathlib
+import sys
+import types
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
+from ako_worker import arrays, bundle, compiled, returned  # noqa: E402
+from ako_worker.abi import Refusal  # noqa: E402
+
+
+def description(dtype="float32", shape=(2, 3), strides=(3, 1), role="out", name="y"):
+    return arrays.Description({"name": name, "role": role, "dtype": dtype, "shape": shape, "strides": strides})
+
+
+class Memory:
+    def __init__(self, count):
+        self.bytes = (ctypes.c_ubyte * count)(*range(count))
+        self.address = ctypes.addressof(self.bytes)
+
+
+class Arrays(unittest.TestCase):
+    def test_a_view_has_the_shape_and_writes_through(self):
+        memory = Memory(24)
+        array = arrays.Array(description(), memory.address, None)
+        view = array.memoryview()
+        self.assertEqual((view.format, view.shape), ("f", (2, 3)))
+        view[1, 2] = 1.0
+        self.assertEqual(bytes(memory.bytes[20:24]), b"\0\0\x80?")
+        self.assertEqual((array.numel(), array.element_size(), array.stride(0)), (6, 4, 3))
+        self.assertTrue(array.is_contiguous())
+
+    def test_a_strided_one_is_flat_and_says_so(self):
+        array = arrays.Array(description(strides=(8, 1)), Memory(64).address, None)
+        self.assertFalse(array.is_contiguous())
+        self.assertEqual(array.memoryview().shape, (11,))
+
+    def test_four_bit_elements_come_packed(self):
+        self.assertEqual(description("float4_e2m1fn", (4, 6), (6, 1)).shape, (4, 3))
+        self.assertEqual(description("float4_e2m1fn", (4, 6), (6, 1)).strides, (3, 1))
+        self.assertEqual(description("int4", (3, 3), (3, 1)).shape, (5,))
+        self.assertEqual(description("int4", (2, 4), (8, 1)).shape, (4,), "rows that are not dense are flat")
+
+    def test_types_without_a_format_stand_as_bits(self):
+        self.assertEqual(arrays.Array(description("bfloat16"), Memory(12).address, None).memoryview().format, "H")
+        self.assertEqual(arrays.Array(description("float8_e5m2"), Memory(6).address, None).memoryview().format, "B")
+
+    def test_a_device_array_speaks_the_interface_alone(self):
+        array = arrays.Array(description("bfloat16", strides=(4, 1)), 4096, 1)
+        self.assertEqual(array.__cuda_array_interface__["typestr"], "<u2")
+        self.assertEqual(array.__cuda_array_interface__["strides"], (8, 2))
+        self.assertEqual(array.__dlpack_device__(), (2, 1))
+        self.assertRaises(TypeError, array.memoryview)
+        self.assertFalse(hasattr(arrays.Array(description(), 4096, None), "__cuda_array_interface__"))
+
+    def test_a_capsule_holds_what_the_array_says(self):
+        array = arrays.Array(description(strides=(8, 1)), 4096, 0)
+        capsule = array.__dlpack__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        managed = ctypes.cast(pointer(capsule, b"dltensor"), ctypes.POINTER(arrays.Managed))
+        gc.collect()
+        tensor = managed.contents.tensor
+        self.assertEqual((tensor.data, tensor.device_type, tensor.ndim, tensor.code, tensor.bits), (4096, 2, 2, 2, 32))
+        self.assertEqual([tensor.shape[0], tensor.shape[1], tensor.strides[0]], [2, 3, 8])
+        held = len(arrays._kept)
+        managed.contents.deleter(managed)
+        self.assertEqual(len(arrays._kept), held - 1)
+
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "no numpy here")
+    def test_numpy_sees_the_same_memory(self):
+        import numpy
+        memory = Memory(64)
+        array = arrays.numpy_array(numpy, description(strides=(8, 1)), memory.address)
+        array[1, 2] = 3.0
+        self.assertEqual(ctypes.c_float.from_address(memory.address + 40).value, 3.0)
+        self.assertEqual(arrays.numpy_array(numpy, description("bool"), memory.address).dtype, numpy.bool_)
+
+
+class Returned(unittest.TestCase):
+    def setUp(self):
+        self.y = arrays.Array(description(), Memory(24).address, None)
+
+    def test_the_given_tensors_may_be_returned_and_nothing_else(self):
+        returned.check_written(self.y, {"y": self.y})
+        returned.check_written([self.y], {"y": self.y})
+        for strange, words in ((3, "no tensor (int 3)"),
+                               (arrays.Array(description(shape=(3, 2), strides=(2, 1)), 64, None), "shape [3, 2] instead of [2, 3]"),
+                               (arrays.Array(description("int32"), 64, None), "dtype int32 instead of float32"),
+                               (arrays.Array(description(), self.y.address + 4, None), 'a view of "y"')):
+            with self.assertRaises(Refusal) as caught:
+                returned.check_written(strange, {"y": self.y})
+            self.assertIn(words, caught.exception.message)
+            self.assertEqual(caught.exception.kind, "returned_error")
+
+    def test_a_reference_gives_one_answer_for_each_output(self):
+        with self.assertRaises(Refusal) as caught:
+            returned.take_results((self.y, self.y), {"y": self.y}, ["y"])
+        self.assertIn("2 results", caught.exception.message)
+        returned.take_results(self.y, {"y": self.y}, ["y"])
+
+
+class Imports(unittest.TestCase):
+    def needed(self, text):
+        import ast
+        found = bundle.Imports()
+        found.visit(ast.parse(text))
+        return [module for module, _, _, _, _, needed in found.found if needed]
+
+    def test_only_what_stands_at_the_top_is_needed(self):
+        self.assertEqual(self.needed("import a, b.c\nfrom d import e\n"), ["a", "b.c", "d"])
+        self.assertEqual(self.needed("def f():\n    import a\n"), [])
+        self.assertEqual(self.needed("try:\n    import a\nexcept ImportError:\n    import b\n"), [])
+        self.assertEqual(self.needed("try:\n    import a\nfinally:\n    pass\n"), ["a"])
+        self.assertEqual(self.needed("try:\n    import a\nexcept KeyError:\n    pass\n"), ["a"])
+        self.assertEqual(self.needed("if TYPE_CHECKING:\n    import a\n"), [])
+
+
+class Compiled(unittest.TestCase):
+    def test_functions_are_found_below_their_decorators(self):
+        class JITFunction:
+            fn = staticmethod(len)
+
+        class Autotuner:
+            def __init__(self, fn):
+                self.fn = fn
+
+        for kind in (JITFunction, Autotuner):
+            kind.__module__ = "triton.runtime"
+        kernel = JITFunction()
+        chain = compiled._unwrapped(Autotuner(Autotuner(kernel)))
+        self.assertIs(chain[-1], kernel)
+        self.assertEqual(len(chain), 3)
+        self.assertEqual(compiled._unwrapped(types.SimpleNamespace(fn=kernel)), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
