@@ -21,9 +21,14 @@ namespace {
 constexpr double k_seconds = 60;
 
 std::string interpreter() {
-  for (const char* name : {"AKO_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX"})
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
-      return std::string(name) == "AKO_PYTHON" ? value : std::string(value) + "/bin/python";
+  if (const char* own = std::getenv("AKO_PYTHON"); own != nullptr && *own != '\0') return own;
+  // The folder may hold other tools alone, as one into which only nvcc was installed.
+  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
+      std::error_code why;
+      const std::string path = std::string(value) + "/bin/python";
+      if (fs::exists(path, why)) return path;
+    }
   return "python3";
 }
 

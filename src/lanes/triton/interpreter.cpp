@@ -47,8 +47,14 @@ Expected<Choice> choose(const std::string& wanted, const Surroundings& around,
   if (const auto own = variable(around, "AKO_PYTHON"); !own.empty())
     return named(own, "AKO_PYTHON");
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
-    if (const auto folder = variable(around, name); !folder.empty())
+    if (const auto folder = variable(around, name); !folder.empty()) {
+      std::error_code why;
+      // A folder with tools alone, no environment of Python's, was not meant.
+      if (locate(folder + "/bin/python", around).empty() &&
+          !fs::exists(folder + "/pyvenv.cfg", why) && fs::is_directory(folder, why))
+        continue;
       return named(folder + "/bin/python", name);
+    }
   for (const char* name : {"python3", "python"})
     if (auto found = named(name, "PATH")) return found;
   std::string list;
