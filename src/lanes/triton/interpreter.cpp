@@ -48,11 +48,8 @@ Expected<Choice> choose(const std::string& wanted, const Surroundings& around,
     return named(own, "AKO_PYTHON");
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
     if (const auto folder = variable(around, name); !folder.empty()) {
-      std::error_code why;
-      // A folder with tools alone, no environment of Python's, was not meant.
-      if (locate(folder + "/bin/python", around).empty() &&
-          !fs::exists(folder + "/pyvenv.cfg", why) && fs::is_directory(folder, why))
-        continue;
+      // A folder with tools alone, as one into which only nvcc was installed, was not meant.
+      if (locate(folder + "/bin/python", around).empty()) continue;
       return named(folder + "/bin/python", name);
     }
   for (const char* name : {"python3", "python"})
