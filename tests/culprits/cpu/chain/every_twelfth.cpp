@@ -1,4 +1,4 @@
-// Once warm, one call in twelve gets the answer before. expects: incorrect or not improved
+// Once warm, one call in twelve gets the answer before. expects: incorrect
 #include <cstdint>
 #include <cstring>
 #include <vector>
