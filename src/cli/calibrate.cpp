@@ -8,27 +8,40 @@
 namespace ako::cli {
 namespace {
 
+std::string tensor_lines(const base::Json& data) {
+  std::string out;
+  if (!data.contains("tensor")) return out;
+  for (const auto& [dtype, rate] : data["tensor"].items()) {
+    if (rate.is_object())
+      out += fmt::format(
+          "{:<18} {:8.1f} {} by {}\n", dtype, base::get_or<double>(rate, "ops_per_s", 0) / 1e12,
+          dtype == "int8" ? "TOP/s" : "TFLOP/s", base::get_or<std::string>(rate, "how", ""));
+    else if (rate.is_string()) out += "tensor cores       " + rate.get<std::string>() + "\n";
+  }
+  return out;
+}
+
 base::Expected<Reply> on_device(const std::string& wish) {
   AKO_TRY(const loop::Target target, loop::find_target(model::Lane::cuda, wish));
   AKO_TRY(executors::Lease lease, loop::take_lease(target));
   Reply reply;
   AKO_TRY(reply.data, loop::calibrate_device(*target.device));
   const auto number = [&](const char* key) { return base::get_or<double>(reply.data, key, 0); };
-  reply.text =
-      fmt::format("{}, {}\n"
-                  "memory, copying    {:8.1f} GB/s (datasheet {:.1f})\n"
-                  "memory, reading    {:8.1f} GB/s\n"
-                  "L2, reading        {:8.1f} GB/s\n"
-                  "float32            {:8.1f} TFLOP/s\n"
-                  "empty kernel       {:8.0f} ns by timestamps, {:.0f} by graph, {:.0f} by events, "
-                  "{:.0f} by the "
-                  "host\n"
-                  "timing             slope {:.5f}, constant {:.0f} ns\n",
-                  target.device->name, target.device->uuid, number("copy_bytes_per_s") / 1e9,
-                  number("datasheet_bytes_per_s") / 1e9, number("read_bytes_per_s") / 1e9,
-                  number("l2_bytes_per_s") / 1e9, number("flops_per_s") / 1e12,
-                  number("empty_kernel_ns"), number("graph_ns"), number("event_ns"),
-                  number("call_ns"), number("spin_slope"), number("spin_constant_ns"));
+  reply.text = fmt::format(
+      "{}, {}\n"
+      "memory, copying    {:8.1f} GB/s (datasheet {:.1f})\n"
+      "memory, reading    {:8.1f} GB/s\n"
+      "L2, reading        {:8.1f} GB/s\n"
+      "float32            {:8.1f} TFLOP/s\n{}"
+      "empty kernel       {:8.0f} ns by timestamps, {:.0f} by graph, {:.0f} by events, "
+      "{:.0f} by the "
+      "host\n"
+      "timing             slope {:.5f}, constant {:.0f} ns\n",
+      target.device->name, target.device->uuid, number("copy_bytes_per_s") / 1e9,
+      number("datasheet_bytes_per_s") / 1e9, number("read_bytes_per_s") / 1e9,
+      number("l2_bytes_per_s") / 1e9, number("flops_per_s") / 1e12, tensor_lines(reply.data),
+      number("empty_kernel_ns"), number("graph_ns"), number("event_ns"), number("call_ns"),
+      number("spin_slope"), number("spin_constant_ns"));
   return reply;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/fs.hpp"
 #include "loop/calibration.hpp"
+#include "loop/device_calibration.hpp"
 
 #include <fmt/format.h>
 #include <fstream>
@@ -64,6 +65,28 @@ HostFacts host_facts() {
   return out;
 }
 
+namespace {
+
+/// Rooflines of reports stand under the ceilings of what was measured on: the device's own, never
+/// its host's. Null when it was not calibrated.
+base::Json ceilings_of(const HostFacts& host, const Target& target) {
+  if (target.device) {
+    const auto known = device_calibration(target.device->uuid);
+    if (!known) return nullptr;
+    return {{"memory_bytes_per_s", base::get_or<double>(*known, "copy_bytes_per_s", 0)},
+            {"cache_bytes_per_s", base::get_or<double>(*known, "l2_bytes_per_s", 0)},
+            {"flops_per_s", base::get_or<double>(*known, "flops_per_s", 0)},
+            {"tensor", known->value("tensor", base::Json::object())}};
+  }
+  const auto known = load_calibration(host);
+  if (!known) return nullptr;
+  return {{"memory_bytes_per_s", known->memory_bytes_per_s},
+          {"cache_bytes_per_s", known->cache_bytes_per_s},
+          {"flops_per_s", known->flops_per_s}};
+}
+
+} // namespace
+
 ledger::Environment environment_of(const HostFacts& host, const Target& target,
                                    const std::string& compiler) {
   ledger::Environment out;
@@ -85,11 +108,8 @@ ledger::Environment environment_of(const HostFacts& host, const Target& target,
                  {"memory_bytes", host.memory_bytes},
                  {"kernel", host.kernel},
                  {"governor", host.governor}};
-  // Rooflines of reports stand under the ceilings of the machine on record.
-  if (auto known = load_calibration(host))
-    out.details["ceilings"] = {{"memory_bytes_per_s", known->memory_bytes_per_s},
-                               {"cache_bytes_per_s", known->cache_bytes_per_s},
-                               {"flops_per_s", known->flops_per_s}};
+  const base::Json ceilings = ceilings_of(host, target);
+  if (!ceilings.is_null()) out.details["ceilings"] = ceilings;
   if (target.device)
     out.details["device"] = {{"uuid", target.device->uuid},
                              {"pci", target.device->pci},

@@ -97,8 +97,8 @@ std::vector<profiles::ResourceUse> resources_of(const base::Json& report) {
   return all;
 }
 
-/// Ceilings of what is measured on: calibrated for the host; a GPU's by its datasheet when the
-/// record names a device that the tables know.
+/// Ceilings of what is measured on: calibrated for the host; a GPU's as the
+/// record has them, or by its datasheet when the tables know it.
 void add_ceilings(const Session& session, profiles::InferenceInput& in) {
   const bool gpu = on_gpu(session.contract().kernel.lane);
   if (!gpu) {
@@ -123,6 +123,12 @@ void add_ceilings(const Session& session, profiles::InferenceInput& in) {
       in.flops_per_s = 2 * architecture.rates.fp32 * device->sms * device->boost_hz;
       in.ceilings_from = "datasheet";
     }
+  const base::Json& details = (*environment)->payload.details;
+  if (!details.is_object() || !details.contains("ceilings")) return;
+  const base::Json& measured = details["ceilings"];
+  in.memory_bytes_per_s = base::get_or<double>(measured, "memory_bytes_per_s", 0);
+  in.flops_per_s = base::get_or<double>(measured, "flops_per_s", 0);
+  in.ceilings_from = "measured by ako calibrate";
 }
 
 base::Status infer_into(const Session& session, const Built& built, Profiled& out) {

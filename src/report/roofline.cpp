@@ -28,7 +28,27 @@ std::optional<double> counted_at(const Data& data, const std::string& shape) {
   return bytes;
 }
 
-void read_ceilings(const Data& data, Roofline& out) {
+/// Where the inputs are of a dtype whose tensor instructions were measured, the flat roof is
+/// theirs: a cost in operations does not say which unit does them. The fastest of several is an
+/// upper bound.
+void raise_to_tensor_cores(const base::Json& rates, const model::Contract& contract,
+                           Roofline& out) {
+  if (!rates.is_object()) return;
+  for (const model::Tensor& tensor : contract.tensors) {
+    if (tensor.role != model::TensorRole::in && tensor.role != model::TensorRole::inout) continue;
+    for (const model::Dtype dtype : model::dtypes_of(contract, tensor)) {
+      const std::string name(model::to_string(dtype));
+      if (!rates.contains(name) || !rates[name].is_object()) continue;
+      const double rate = base::get_or<double>(rates[name], "ops_per_s", 0);
+      if (rate <= out.flops_per_s) continue;
+      out.flops_per_s = rate;
+      out.source = fmt::format("ako calibrate, {} on tensor cores by {}", name,
+                               base::get_or<std::string>(rates[name], "how", ""));
+    }
+  }
+}
+
+void read_ceilings(const Data& data, const model::Contract& contract, Roofline& out) {
   if (!data.environment) return;
   out.device = data.environment->device;
   const base::Json& details = data.environment->details;
@@ -38,6 +58,7 @@ void read_ceilings(const Data& data, Roofline& out) {
     out.cache_bytes_per_s = base::get_or<double>(ceilings, "cache_bytes_per_s", 0);
     out.flops_per_s = base::get_or<double>(ceilings, "flops_per_s", 0);
     out.source = "ako calibrate";
+    if (ceilings.contains("tensor")) raise_to_tensor_cores(ceilings["tensor"], contract, out);
     return;
   }
   for (const arch::Architecture& architecture : arch::architectures())
@@ -113,10 +134,10 @@ const char* Roofline::roof(const RoofPoint& point) const {
 std::optional<Roofline> roofline_of(const Data& data) {
   if (!data.contract) return std::nullopt;
   Roofline out;
-  read_ceilings(data, out);
-  if (out.memory_bytes_per_s <= 0 && out.flops_per_s <= 0) return std::nullopt;
   auto contract = model::parse_contract(data.contract->echo, "the contract on record");
   if (!contract) return std::nullopt;
+  read_ceilings(data, *contract, out);
+  if (out.memory_bytes_per_s <= 0 && out.flops_per_s <= 0) return std::nullopt;
   auto shapes = model::resolve_all(*contract);
   if (!shapes) return std::nullopt;
   const auto made = claim(data);

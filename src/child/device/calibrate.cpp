@@ -2,6 +2,7 @@
 
 #include "base/time.hpp"
 #include "device/sampler.hpp"
+#include "device/tensor_rates.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -171,6 +172,33 @@ base::Status arithmetic(Bench& bench, Json& out) {
   return {};
 }
 
+/// Operations a second of each tensor instruction; what cannot be had is named with its reason.
+base::Status tensor_cores(Bench& bench, const std::string& cache, Json& out) {
+  constexpr std::uint64_t k_rounds = 1000;
+  const int major = bench.gpu().facts().major, minor = bench.gpu().facts().minor;
+  out["tensor"] = Json::object();
+  if (tensor_rates(major, minor).empty()) return {};
+  auto image =
+      compile_source(tensor_source(major, minor), tensor_architecture(major, minor), cache);
+  if (!image) {
+    out["tensor"]["unavailable"] = image.error().text();
+    return {};
+  }
+  AKO_TRY(const Kernels kernels, Kernels::load(bench.gpu(), std::move(*image)));
+  for (const TensorRate& rate : tensor_rates(major, minor)) {
+    const unsigned blocks = blocks_per_sm(bench, rate.blocks_per_sm);
+    const Work work = [&](abi::Stream stream) {
+      return kernels.launch(rate.kernel.c_str(), WorkParams{k_rounds, bench.word()}, blocks,
+                            rate.threads, stream);
+    };
+    AKO_TRY(const auto times, bench.times(work, 20));
+    const double ns = spread_of(times).median;
+    out["tensor"][rate.dtype] = {{"ops_per_s", rate.ops_a_round * k_rounds * blocks / (ns * 1e-9)},
+                                 {"how", rate.how}};
+  }
+  return {};
+}
+
 /// The instrument on a kernel that takes a set time: slope and constant by least squares.
 base::Status spins(Bench& bench, Json& out) {
   Json rows = Json::array();
@@ -178,7 +206,9 @@ base::Status spins(Bench& bench, Json& out) {
   for (const std::uint64_t asked :
        {0u, 500u, 1000u, 2000u, 5000u, 10000u, 20000u, 50000u, 100000u, 1000000u, 10000000u}) {
     const auto work = bench.kernel("spin_kernel", SpinParams{asked, 0, 0, bench.word()}, 1, 32);
-    AKO_TRY(const auto times, bench.times(work, asked >= 1000000 ? 10 : 200));
+    AKO_TRY(const auto times, bench.times(work, asked >= 1000000 ? 10
+                                                : asked > 20000  ? 200
+                                                                 : 1000));
     const auto spread = spread_of(times);
     rows.push_back({{"asked_ns", asked},
                     {"mean_ns", spread.mean},
@@ -250,6 +280,7 @@ base::Expected<Json> calibrate(const std::string& uuid, const std::string& cache
   AKO_TRY_STATUS(copies(*bench, out));
   AKO_TRY_STATUS(reads(*bench, out));
   AKO_TRY_STATUS(arithmetic(*bench, out));
+  AKO_TRY_STATUS(tensor_cores(*bench, cache, out));
   AKO_TRY_STATUS(spins(*bench, out));
   AKO_TRY_STATUS(noise(*bench, out));
   AKO_TRY_STATUS(launches(*bench, out));

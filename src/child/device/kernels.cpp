@@ -12,9 +12,9 @@ using base::ErrorKind;
 
 namespace {
 
-base::Expected<std::string> compile(const Nvrtc& api, const std::string& architecture) {
+base::Expected<std::string> compile(const Nvrtc& api, const std::string& source,
+                                    const std::string& architecture) {
   abi::NvrtcProgram program = nullptr;
-  const std::string source(kernel_source());
   const auto failed = [&](const std::string& words) {
     if (program) (void)api.destroy(&program);
     return base::fail(ErrorKind::environment, "ako's own kernels do not compile",
@@ -44,21 +44,27 @@ base::Expected<std::string> compile(const Nvrtc& api, const std::string& archite
 
 } // namespace
 
-base::Expected<std::string> compile_kernels(const GpuFacts& facts, const std::string& cache) {
+base::Expected<std::string> compile_source(const std::string& source,
+                                           const std::string& architecture,
+                                           const std::string& cache) {
   AKO_TRY(const Nvrtc* api, nvrtc());
   int major = 0, minor = 0;
   (void)api->version(&major, &minor);
-  const auto architecture = fmt::format("sm_{}{}", facts.major, facts.minor);
   base::Hasher hasher;
-  hasher.add_field(kernel_source()).add_field(architecture);
+  hasher.add_field(source).add_field(architecture);
   hasher.add_field(fmt::format("{}.{}", major, minor));
   const auto kept = base::fs::path(cache) / (hasher.finish().substr(0, 32) + ".cubin");
   if (!cache.empty())
     if (auto image = base::read_file(kept, 1 << 24)) return std::move(*image);
-  AKO_TRY(auto image, compile(*api, architecture));
+  AKO_TRY(auto image, compile(*api, source, architecture));
   // A cache that cannot be written is none: the next start compiles again.
   if (!cache.empty()) (void)base::write_file_atomic(kept, image);
   return image;
+}
+
+base::Expected<std::string> compile_kernels(const GpuFacts& facts, const std::string& cache) {
+  return compile_source(std::string(kernel_source()),
+                        fmt::format("sm_{}{}", facts.major, facts.minor), cache);
 }
 
 base::Expected<Kernels> Kernels::load(const Gpu& gpu, std::string image) {

@@ -58,6 +58,10 @@ struct WorkParams {
 /// content (empty = none). Kind unsupported without NVRTC.
 std::string_view kernel_source();
 base::Expected<std::string> compile_kernels(const GpuFacts& facts, const std::string& cache);
+/// The same for other kernels of ako's. environment: they do not compile.
+base::Expected<std::string> compile_source(const std::string& source,
+                                           const std::string& architecture,
+                                           const std::string& cache);
 
 /// Loaded into the context of one process.
 class Kernels {

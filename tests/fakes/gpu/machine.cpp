@@ -80,20 +80,35 @@ void sweep(void* params) {
   if (copy.bytes > 0) g_cached.clear();
 }
 
+/// What the tensor kernels leave behind: nothing.
+void nothing(void*) {}
+
 #define AKO_FAKE(name, Params)                                                                     \
   {                                                                                                \
 #name, { sizeof(Params), call_with<name, Params> }                                             \
   }
 const std::map<std::string, Kernel>& kernels() {
   static const std::map<std::string, Kernel> all{
-      AKO_FAKE(ako_fill, FillParams),       AKO_FAKE(ako_refresh, FillParams),
-      AKO_FAKE(ako_paint, PaintParams),     AKO_FAKE(ako_zone_paint, ZoneParams),
-      AKO_FAKE(ako_zone_check, ZoneParams), AKO_FAKE(ako_search, SearchParams),
-      AKO_FAKE(ako_sum, SumParams),         AKO_FAKE(ako_mark, ReadParams),
-      AKO_FAKE(ako_warm, ReadParams),       AKO_FAKE(ako_probe, ProbeParams),
-      AKO_FAKE(spin_kernel, SpinParams),    AKO_FAKE(empty_kernel, ReadParams),
-      AKO_FAKE(copy_kernel, CopyParams),    AKO_FAKE(fma_kernel, WorkParams),
-      AKO_FAKE(read_kernel, ReadParams),    {"ako_sweep", {sizeof(ReadParams), sweep}}};
+      AKO_FAKE(ako_fill, FillParams),
+      AKO_FAKE(ako_refresh, FillParams),
+      AKO_FAKE(ako_paint, PaintParams),
+      AKO_FAKE(ako_zone_paint, ZoneParams),
+      AKO_FAKE(ako_zone_check, ZoneParams),
+      AKO_FAKE(ako_search, SearchParams),
+      AKO_FAKE(ako_sum, SumParams),
+      AKO_FAKE(ako_mark, ReadParams),
+      AKO_FAKE(ako_warm, ReadParams),
+      AKO_FAKE(ako_probe, ProbeParams),
+      AKO_FAKE(spin_kernel, SpinParams),
+      AKO_FAKE(empty_kernel, ReadParams),
+      AKO_FAKE(copy_kernel, CopyParams),
+      AKO_FAKE(fma_kernel, WorkParams),
+      AKO_FAKE(read_kernel, ReadParams),
+      {"ako_sweep", {sizeof(ReadParams), sweep}},
+      {"tensor_float16", {sizeof(WorkParams), nothing}},
+      {"tensor_bfloat16", {sizeof(WorkParams), nothing}},
+      {"tensor_float8_e4m3fn", {sizeof(WorkParams), nothing}},
+      {"tensor_int8", {sizeof(WorkParams), nothing}}};
   return all;
 }
 #undef AKO_FAKE

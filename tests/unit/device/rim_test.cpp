@@ -4,6 +4,7 @@
 #include "device/inventory.hpp"
 #include "device/sampler.hpp"
 #include "device/telemetry.hpp"
+#include "device/tensor_rates.hpp"
 #include "unit/device/scripted.hpp"
 
 #include <gmock/gmock.h>
@@ -281,7 +282,22 @@ TEST(Rim, CalibrationFindsTheSlopeAndTheNoiseThatAreThere) {
     EXPECT_GT((*found)["copy_bytes_per_s"].get<double>(), 0);
     EXPECT_EQ((*found)["residency"]["resident_share"], 0);
     EXPECT_EQ((*found)["how"], "cupti");
+    for (const char* dtype : {"float16", "bfloat16", "float8_e4m3fn", "int8"}) {
+      EXPECT_GT((*found)["tensor"][dtype]["ops_per_s"].get<double>(), 0) << dtype;
+      EXPECT_EQ((*found)["tensor"][dtype]["how"], "wgmma") << dtype;
+    }
   });
+}
+
+TEST(Rim, TensorRatesAreOfTheInstructionsThatAnArchitectureHas) {
+  EXPECT_TRUE(tensor_rates(7, 5).empty());
+  EXPECT_EQ(tensor_rates(8, 0).size(), 3u) << "no products of fp8 before 8.9";
+  EXPECT_EQ(tensor_rates(8, 9).size(), 4u);
+  EXPECT_EQ(tensor_rates(8, 9)[1].how, "mma.sync");
+  // Two groups of four warps, 8 products of 64 x 256 x 16, two operations each.
+  EXPECT_EQ(tensor_rates(9, 0)[1].ops_a_round, 2 * 8 * 64. * 256 * 16 * 2);
+  EXPECT_EQ(tensor_architecture(9, 0), "sm_90a");
+  EXPECT_EQ(tensor_architecture(12, 0), "sm_120");
 }
 
 // Contents made by the device's kernels are bit for bit the host's.

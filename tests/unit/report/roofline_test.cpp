@@ -93,6 +93,19 @@ TEST(Roofline, WithoutArithmeticATableAlone) {
   EXPECT_THAT(report_html(data("0")), HasSubstr("50 % of memory"));
 }
 
+TEST(Roofline, TensorCoresRaiseTheFlatRoofOfTheirDtypesAlone) {
+  Data with = data("60*N");
+  auto& ceilings = with.environment->details["ceilings"];
+  const double plain = roofline_of(with)->flops_per_s;
+  ceilings["tensor"]["bfloat16"] = {{"ops_per_s", 100 * plain}, {"how", "wgmma"}};
+  EXPECT_EQ(roofline_of(with)->flops_per_s, plain) << "its tensors are float32";
+  ceilings["tensor"]["float32"] = {{"ops_per_s", 10 * plain}, {"how", "wgmma"}};
+  EXPECT_EQ(roofline_of(with)->flops_per_s, 10 * plain);
+  EXPECT_THAT(roofline_of(with)->source, HasSubstr("float32 on tensor cores by wgmma"));
+  ceilings["tensor"] = {{"unavailable", "no NVRTC"}};
+  EXPECT_EQ(roofline_of(with)->flops_per_s, plain);
+}
+
 TEST(Roofline, NothingIsInvented) {
   Data none = data("2*N");
   none.environment->details = base::Json::object(); // never calibrated, and no known GPU
