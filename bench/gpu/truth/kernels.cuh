@@ -101,24 +101,24 @@ cudaError_t launch(const float* x, T* y, long long kind, long long n, long long 
   int side = 1;
   while ((long long)side * side < m) ++side;
   const dim3 tiles(side / 32, side / 32);
+  const unsigned threads = n < 256 ? 32 : 256, few = n < 256         ? 1
+                                                     : n > (1 << 24) ? 132 * 16
+                                                                     : blocks(n);
   switch (kind) {
-  case 0:
-    case_map<T> < <<n<256 ? 1 : n>(1 << 24) ? 132 * 16 : blocks(n), n<256 ? 32 : 256, 0, stream>>>(
-                      x, y, n, T(2));
-    break;
-  case 1: case_rmsnorm<T><<<rows, 512, 0, stream>>>(x, y); break;
-  case 2: case_softmax<T><<<rows, 512, 0, stream>>>(x, y); break;
-  case 3: case_row_sum<T><<<rows, 512, 0, stream>>>(x, y); break;
-  case 4: case_transpose<T><<<tiles, dim3(32, 8), 0, stream>>>(x, y, side); break;
-  case 5: case_gather<T><<<blocks(n), 256, 0, stream>>>(x, y, n); break;
-  case 6: case_stencil<T><<<blocks(n), 256, 0, stream>>>(x, y, n); break;
-  case 7: case_product<T><<<tiles, dim3(32, 32), 0, stream>>>(x, y, side); break;
-  case 8:
+  case 1: case_map<T><<<few, threads, 0, stream>>>(x, y, n, T(2)); break;
+  case 2: case_rmsnorm<T><<<rows, 512, 0, stream>>>(x, y); break;
+  case 3: case_softmax<T><<<rows, 512, 0, stream>>>(x, y); break;
+  case 4: case_row_sum<T><<<rows, 512, 0, stream>>>(x, y); break;
+  case 5: case_transpose<T><<<tiles, dim3(32, 8), 0, stream>>>(x, y, side); break;
+  case 6: case_gather<T><<<blocks(n), 256, 0, stream>>>(x, y, n); break;
+  case 7: case_stencil<T><<<blocks(n), 256, 0, stream>>>(x, y, n); break;
+  case 8: case_product<T><<<tiles, dim3(32, 32), 0, stream>>>(x, y, side); break;
+  case 9:
     case_map<T><<<blocks(n), 256, 0, stream>>>(x, y, n, T(2));
     case_map_again<T><<<blocks(n), 256, 0, stream>>>(y, y, n, T(2));
     case_map_again<T><<<blocks(n), 256, 0, stream>>>(y, y, n, T(2));
     break;
-  case 9: case_fused<T><<<blocks(n), 256, 0, stream>>>(x, y, n); break;
+  case 10: case_fused<T><<<blocks(n), 256, 0, stream>>>(x, y, n); break;
   default: return cudaErrorInvalidValue;
   }
   return cudaGetLastError();
