@@ -1,6 +1,6 @@
 """What becomes of one iteration, outcome by outcome, and of the files around it."""
 
-from tool import Case, main
+from tool import Case, main, measured
 
 QUIET = ("equivalent", "undecided", "invalid_measurement")
 
@@ -38,6 +38,7 @@ class Decisions(Case):
         self.assertEqual(reply.data["restored"], ["solution/halve.cpp"])
         self.assertEqual(self.git(task, "show", f"{reply.data['kept_ref']}:solution/halve.cpp"), tried)
 
+    @measured
     def test_equal_code_in_other_words_is_no_win(self):
         task = self.proven_task()
         self.solution(task, body="  for (int i = n; i-- > 0;) y[i] = x[i] * 0.5f;")
@@ -49,6 +50,7 @@ class Decisions(Case):
             self.assertEqual(reply.data["verdict"]["shapes"][0]["tag"], "N=256")
             self.assertLess(reply.data["verdict"]["gain"], 0.5)
 
+    @measured
     def test_slower_code_is_regressed(self):
         task = self.proven_task()
         self.solution(task, rounds=30000000)
@@ -111,6 +113,7 @@ class Decisions(Case):
         self.assertLess(reply.seconds, 20)
         self.reverted(task, reply, tried)
 
+    @measured
     def test_a_flagged_candidate_becomes_the_incumbent_and_an_incorrect_one_never(self):
         task = self.proven_task()
         self.solution(task, rounds=12100000)
@@ -212,6 +215,7 @@ class Decisions(Case):
         self.assertEqual(reply.data["compiler_messages"][0]["file"], odd)
 
 
+@measured
 class Stall(Case):
     def test_three_that_are_correct_and_not_better_ask_for_a_direction(self):
         task = self.proven_task()
