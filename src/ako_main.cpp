@@ -4,6 +4,7 @@
 
 #include "base/log.hpp"
 #include "cli/command.hpp"
+#include "cli/whole.hpp"
 #include "loop/interrupt.hpp"
 
 #include <cstdio>

@@ -49,9 +49,6 @@ const std::vector<const Command*>& commands();
 void add_commands(const std::vector<const Command*>& more);
 
 int exit_code(const base::Error& error);
-/// The error with nothing left out: what is allowed and what to do next, in general words where
-/// nobody who saw it knew better. A stop by the user allows nothing.
-base::Error whole(base::Error error, const std::string& command);
 /// {schema, command, exit, outcome, fault, data, error, warnings}
 base::Json envelope(const std::string& command, const base::Expected<Reply>& reply, int exit);
 

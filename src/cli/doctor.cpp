@@ -2,7 +2,6 @@
 #include "cli/command.hpp"
 #include "cli/finding.hpp"
 #include "client/keeper.hpp"
-#include "client/worker.hpp"
 #include "executors/runner.hpp"
 #include "lanes/registry.hpp"
 #include "loop/environment.hpp"
@@ -10,7 +9,6 @@
 #include "workspace/workdir.hpp"
 
 #include <fmt/format.h>
-#include <utility>
 
 namespace ako::cli {
 namespace {
@@ -43,41 +41,6 @@ void add_children(std::vector<Finding>& out) {
   else out.push_back({"children", "broken", keeper.error().text(), keeper.error().next});
 }
 
-/// What keeps a candidate in, tried with a worker that loads nothing (docs/threats.md).
-void add_sandbox(std::vector<Finding>& out) {
-  auto program = client::find_child_program();
-  if (!program) return; // told already
-  client::WorkerOptions options;
-  options.program = *program;
-  options.spec.label = "doctor";
-  options.spec.library_path = program->string();
-  auto worker = client::Worker::start(std::move(options));
-  if (!worker) {
-    out.push_back({"sandbox", "broken", worker.error().text, "ako doctor --verbose"});
-    return;
-  }
-  const client::SandboxReport& got = worker->sandbox();
-  std::string has, lacks;
-  const std::vector<std::pair<std::string, bool>> guards = {
-      {"Landlock", got.landlock},
-      {"seccomp", got.seccomp},
-      {"user namespace", got.user_namespace},
-      {"pid namespace", got.pid_namespace},
-      {"network namespace", got.network_namespace},
-      {"ipc namespace", got.ipc_namespace},
-      {"mount namespace", got.mount_namespace}};
-  for (const auto& [name, there] : guards) {
-    std::string& list = there ? has : lacks;
-    list += (list.empty() ? "" : ", ") + name;
-  }
-  worker->quit();
-  out.push_back({"sandbox", lacks.empty() ? "ok" : "partial",
-                 (has.empty() ? "nothing" : has) + (lacks.empty() ? "" : "; not given: " + lacks),
-                 lacks.empty() ? ""
-                               : "a newer kernel, or one that allows unprivileged user namespaces; "
-                                 "docs/threats.md says what rests on each"});
-}
-
 base::Expected<Reply> run(const Context& context, const Arguments&) {
   std::vector<Finding> findings;
   const loop::HostFacts host = loop::host_facts();
@@ -97,7 +60,6 @@ base::Expected<Reply> run(const Context& context, const Arguments&) {
                       version ? *version : version.error().text(), version ? "" : "install git"});
   for (const auto* lane : lanes::all_lanes()) add_lane(*lane, findings);
   add_children(findings);
-  add_sandbox(findings);
   add_device_findings(findings);
   Reply reply;
   base::Json rows = base::Json::array();

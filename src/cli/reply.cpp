@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/whole.hpp"
 
 namespace ako::cli {
 

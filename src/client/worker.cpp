@@ -433,7 +433,6 @@ std::int64_t Worker::idle_wait_ns() const {
 }
 
 const std::string& Worker::label() const { return m_state->options.spec.label; }
-const SandboxReport& Worker::sandbox() const { return m_state->sandbox; }
 bool Worker::alive() const { return m_state && m_state->link && m_state->link->alive(); }
 std::string Worker::out() const { return m_state->link->out(); }
 std::string Worker::err() const { return m_state->link->err(); }

@@ -186,8 +186,6 @@ public:
   std::int64_t idle_wait_ns() const;
 
   const std::string& label() const;
-  /// What the kernel gave it; known after greet().
-  const SandboxReport& sandbox() const;
   bool alive() const;
   std::string out() const; ///< kept output so far
   std::string err() const;

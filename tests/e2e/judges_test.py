@@ -50,7 +50,7 @@ class Fills(Case):
         self.edit(task / "task.toml", "N = { var = true, min = 1, max = 4096, tile = 16 }", axis)
         self.edit(task / "task.toml", 'shape = ["N"]\n', f'shape = ["N"]\nfill = {fill}\n')
         if "const" in axis:
-            self.edit(task / "task.toml", "N = 256\n", "")
+            self.edit(task / "task.toml", "N = 256\n", 'tag = "only"\n')
         return task
 
     def is_filled_by(self, task, value):
