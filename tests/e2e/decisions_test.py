@@ -1,6 +1,8 @@
 """What becomes of one iteration, outcome by outcome, and of the files around it."""
 
-from tool import Case, main, measured
+import signal
+
+from tool import Case, main, measured, wait_until
 
 QUIET = ("equivalent", "undecided", "invalid_measurement")
 
@@ -237,6 +239,35 @@ class Stall(Case):
         self.intact(task, before, events)
         self.ako("try", "--hypothesis", "one more", "--direction", "less traffic", at=task, exit=(10, 14))
         self.assertEqual(self.ako("status", at=task, exit=0).data["closed_gates"], [])
+
+    def test_ctrl_c_while_the_incumbent_is_looked_at_again_takes_nothing_back(self):
+        task = self.proven_task()
+        reply = None
+        for attempt in range(40):
+            self.solution(task, rounds=30000000 + attempt)
+            words = ("try", "--hypothesis", f"attempt {attempt}")
+            if self.ako("status", at=task, exit=0).data["not_better_in_a_row"] < 2:
+                self.ako(*words, at=task, exit=(10, 14))
+                continue
+            before = len([kind for _, kind, _ in self.events(task) if kind == "committed"])
+            settled = lambda: len([kind for _, kind, _ in self.events(task) if kind == "committed"]) > before
+            process = self.start(*words, "--json", at=task)
+            self.assertTrue(wait_until(lambda: process.poll() is not None or settled(), 60))
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+            reply = self.judged("try", self.finish(process))
+            if reply.code == 130:
+                break
+        self.assertEqual(reply.code, 130, reply)
+        self.whole(reply, says="is on record and settled")
+        status = self.ako("status", at=task, exit=0).data
+        self.assertEqual([gate["gate"] for gate in status["closed_gates"]], ["direction"])
+        self.assertEqual((task / "solution/halve.cpp").read_text(), (task / "input/halve.cpp").read_text())
+        iterations = (task / "ITERATIONS.md").read_text()
+        self.assertIn("the incumbent was not measured again", iterations)
+        self.assertIn(f"attempt {attempt}", iterations)
+        self.assertEqual(self.git(task, "status", "--porcelain", "--untracked-files=no"), "")
+        self.ako("verify", at=task, exit=0)
 
 
 if __name__ == "__main__":
