@@ -176,13 +176,13 @@ TEST(Endings, AnEvaluationThatOutlivesItsLimitIsATimeoutInEveryPhase) {
     world.candidate.ns = [](const Moment&) { return 50e3; };
     auto request = world.request();
     model::Contract hurried = *request.contract;
-    hurried.limits.evaluation_seconds = 0.2;
+    hurried.limits.evaluation_seconds = 1;
     request.contract = &hurried;
     bool slept = false;
     request.progress = [&](const std::string& what, double) {
       if (what != phase || slept) return;
       slept = true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(250));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1100));
     };
     auto report = evaluation::evaluate(request, world.factory());
     ASSERT_TRUE(report);
