@@ -5,7 +5,7 @@
 #include "workspace/git.hpp"
 
 #include <fmt/format.h>
-#include <string_view>
+#include <sstream>
 
 namespace ako::loop {
 
@@ -22,10 +22,12 @@ base::Expected<std::string> catch_up(const Session& session, ledger::Writer& wri
   const std::string subject = fmt::format(" [iter {}] ", number);
   for (const auto& head : heads) {
     if (head.origin.find(subject) == std::string::npos) continue;
-    const std::string id = head.origin.substr(std::string_view("commit ").size());
+    std::istringstream origin(head.origin); // "commit 1a2b3c4 [iter N] ..."
+    std::string word, id, full;
+    origin >> word >> id;
     const workspace::Git git(session.workdir().task());
-    AKO_TRY(std::string full, git.run({"rev-parse", id.substr(0, id.find(' '))}));
-    full = full.substr(0, full.find('\n'));
+    AKO_TRY(const std::string said, git.run({"rev-parse", id}));
+    std::istringstream(said) >> full;
     AKO_TRY_STATUS(
         writer.append(ledger::Committed{number, full, head.hash}).map([](const auto&) {}));
     return std::string();
