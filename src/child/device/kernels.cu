@@ -37,6 +37,9 @@ __device__ bool is_first_of_warp() { return threadIdx.x % 32 == 0; }
 struct ReadParams {
   u64 data, bytes, sink;
 };
+struct WakeParams {
+  u64 data, bytes, sink, ns;
+};
 struct ProbeParams {
   u64 addresses, count, cycles, sink;
 };
@@ -289,6 +292,16 @@ AKO_DEVICE void read_through(const ReadParams& p) {
 }
 AKO_KERNEL(ako_sweep, ReadParams) { read_through(p); }
 AKO_KERNEL(ako_warm, ReadParams) { read_through(p); }
+/// Reads p.data round and round for p.ns by the device's timer: after an idle moment the first
+/// microseconds of memory traffic are slow, and no timed call may lie in them.
+AKO_KERNEL(ako_wake, WakeParams) {
+  const u64 begin = timer_ns(), lines = p.bytes / 32;
+  u64 sum = 0, i = thread_index();
+  do {
+    for (int k = 0; k < 16; ++k, i += thread_count()) sum ^= load_line(p.data + i % lines * 32);
+  } while (timer_ns() - begin < p.ns);
+  if (sum == 0x0123456789abcdefull) *(u64*)p.sink = sum;
+}
 /// One thread reads the lines one after the other; cycles[i] of each.
 AKO_KERNEL(ako_probe, ProbeParams) {
   if (thread_index() != 0) return;

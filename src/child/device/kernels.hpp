@@ -12,6 +12,9 @@ namespace ako::device {
 struct ReadParams {
   std::uint64_t data = 0, bytes = 0, sink = 0;
 };
+struct WakeParams {
+  std::uint64_t data = 0, bytes = 0, sink = 0, ns = 0;
+};
 struct ProbeParams {
   std::uint64_t addresses = 0, count = 0, cycles = 0, sink = 0;
 };

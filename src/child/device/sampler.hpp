@@ -94,6 +94,9 @@ private:
   struct Group;
   int invoke(const SampleJob& job, void* const* tensors) const;
   base::Status evict();
+  /// Memory traffic until the device's memory runs at its own pace; nothing without an eviction
+  /// buffer.
+  base::Status wake();
   base::Expected<int> prepare(const SampleJob& job, std::size_t set);
   base::Status finish(SampleResult& result);
   void note_early();
