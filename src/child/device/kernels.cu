@@ -12,6 +12,8 @@ typedef int i32;
 #define AKO_KERNEL(name, Params) extern "C" __global__ void name(Params p)
 __device__ u64 thread_index() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ u64 thread_count() { return (u64)gridDim.x * blockDim.x; }
+__device__ u64 index_in_block() { return threadIdx.x; }
+__device__ u64 block_threads() { return blockDim.x; }
 __device__ u64 timer_ns() {
   u64 value;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(value));
@@ -39,6 +41,9 @@ struct ReadParams {
 };
 struct WakeParams {
   u64 data, bytes, sink, ns;
+};
+struct TouchParams {
+  u64 data, bytes, sink, step;
 };
 struct ProbeParams {
   u64 addresses, count, cycles, sink;
@@ -292,6 +297,15 @@ AKO_DEVICE void read_through(const ReadParams& p) {
 }
 AKO_KERNEL(ako_sweep, ReadParams) { read_through(p); }
 AKO_KERNEL(ako_warm, ReadParams) { read_through(p); }
+/// Every block reads a line of every p.step bytes: each multiprocessor has then translated all of
+/// these addresses. A process whose context was switched away finds its translations gone, and a
+/// kernel that runs in a process of its own does not.
+AKO_KERNEL(ako_touch, TouchParams) {
+  u64 sum = 0;
+  for (u64 at = index_in_block() * p.step; at < p.bytes; at += block_threads() * p.step)
+    sum ^= load_line(p.data + at);
+  if (sum == 0x0123456789abcdefull) *(u64*)p.sink = sum;
+}
 /// Reads p.data round and round for p.ns by the device's timer: after an idle moment the first
 /// microseconds of memory traffic are slow, and no timed call may lie in them.
 AKO_KERNEL(ako_wake, WakeParams) {

@@ -15,6 +15,9 @@ struct ReadParams {
 struct WakeParams {
   std::uint64_t data = 0, bytes = 0, sink = 0, ns = 0;
 };
+struct TouchParams {
+  std::uint64_t data = 0, bytes = 0, sink = 0, step = 0;
+};
 struct ProbeParams {
   std::uint64_t addresses = 0, count = 0, cycles = 0, sink = 0;
 };

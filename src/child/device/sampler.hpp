@@ -94,9 +94,10 @@ private:
   struct Group;
   int invoke(const SampleJob& job, void* const* tensors) const;
   base::Status evict();
-  /// Memory traffic until the device's memory runs at its own pace; nothing without an eviction
-  /// buffer.
-  base::Status wake();
+  /// What a device in use has behind it and one that idled, or worked for another process, has not:
+  /// addresses of the calls begin..end translated, memory at its own pace. How many kernels it
+  /// took.
+  base::Expected<int> wake(const SampleJob& job, std::size_t begin, std::size_t end);
   base::Expected<int> prepare(const SampleJob& job, std::size_t set);
   base::Status finish(SampleResult& result);
   void note_early();

@@ -98,6 +98,7 @@ const std::map<std::string, Kernel>& kernels() {
       AKO_FAKE(ako_sum, SumParams),
       AKO_FAKE(ako_mark, ReadParams),
       AKO_FAKE(ako_wake, WakeParams),
+      AKO_FAKE(ako_touch, TouchParams),
       AKO_FAKE(ako_warm, ReadParams),
       AKO_FAKE(ako_probe, ProbeParams),
       AKO_FAKE(spin_kernel, SpinParams),
