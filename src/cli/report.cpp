@@ -30,7 +30,7 @@ base::Expected<Reply> run_trajectory(ledger::Reader& reader, const std::filesyst
   return reply;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_report(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::record));
   AKO_TRY(ledger::Reader reader, session.reader());
   if (arguments.has("trajectory"))
@@ -77,6 +77,6 @@ extern const Command k_report{
     {{"into", "DIR", "where the files go (default: the task folder)"},
      {"trajectory", "", "trajectory.jsonl, trajectory.svg and a table", Arity::flag}},
     {"ako report", "ako report --into /tmp/handoff", "ako report --trajectory"},
-    run};
+    run_report};
 
 } // namespace ako::cli

@@ -50,7 +50,7 @@ base::Expected<bool> record(const Context& context, const Arguments& arguments,
   return true;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_scope(const Context& context, const Arguments& arguments) {
   AKO_TRY(profiles::ScopeReport report, look(context, arguments));
   AKO_TRY(std::int64_t rows, arguments.integer("rows", 12));
   Reply reply;
@@ -85,6 +85,6 @@ extern const Command k_scope{
      {"rows", "N", "rows of each table (default 12)"}},
     {"ako scope --trace trace.json.gz", "ako scope --trace run.sqlite --kernel rmsnorm --json",
      "ako scope --share 18 --source \"service dashboard, March\" --kernel rmsnorm"},
-    run};
+    run_scope};
 
 } // namespace ako::cli

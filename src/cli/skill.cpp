@@ -138,7 +138,7 @@ base::Expected<Reply> check(const std::filesystem::path& target,
   return reply;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_skill(const Context& context, const Arguments& arguments) {
   const std::string what = arguments.text("action");
   AKO_TRY(const std::vector<SkillPlace> places, chosen_places(arguments));
   if (what == "print") {
@@ -172,6 +172,6 @@ extern const Command k_skill{
       Arity::many}},
     {"ako skill install --target .", "ako skill install --target ../engine --for claude",
      "ako skill check --target ../engine", "ako skill print"},
-    run};
+    run_skill};
 
 } // namespace ako::cli

@@ -9,7 +9,7 @@
 namespace ako::cli {
 namespace {
 
-base::Json row_json(const std::optional<ledger::IterationRow>& row) {
+base::Json row_of_status(const std::optional<ledger::IterationRow>& row) {
   if (!row) return {};
   return {{"number", row->number},
           {"outcome", model::to_string(row->outcome)},
@@ -21,7 +21,7 @@ base::Json row_json(const std::optional<ledger::IterationRow>& row) {
           {"baseline_gain", row->base_gain ? base::number_or_null(*row->base_gain) : base::Json()}};
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments&) {
+base::Expected<Reply> run_status(const Context& context, const Arguments&) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   AKO_TRY(loop::Facts facts, session.facts());
   auto closed = loop::closed_gates(loop::Claim::iteration, facts);
@@ -49,8 +49,8 @@ base::Expected<Reply> run(const Context& context, const Arguments&) {
                 {"contract", facts.contract},
                 {"iterations", facts.standing.iterations},
                 {"outcomes", facts.standing.outcomes},
-                {"incumbent", row_json(facts.standing.incumbent)},
-                {"last", row_json(facts.standing.last)},
+                {"incumbent", row_of_status(facts.standing.incumbent)},
+                {"last", row_of_status(facts.standing.last)},
                 {"not_better_in_a_row", facts.standing.not_better_in_a_row},
                 {"closed_gates", std::move(gates)},
                 {"waivers", facts.standing.waivers},
@@ -67,6 +67,6 @@ extern const Command k_status{"status",
                               {},
                               {},
                               {"ako status", "ako -C tasks/rmsnorm status --json"},
-                              run};
+                              run_status};
 
 } // namespace ako::cli

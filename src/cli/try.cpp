@@ -66,7 +66,7 @@ base::Json json_of(const loop::TryResult& result) {
           {"timing", phases_json(result)}};
 }
 
-base::Expected<loop::TryRequest> request_of(const Arguments& arguments) {
+base::Expected<loop::TryRequest> try_request(const Arguments& arguments) {
   loop::TryRequest out;
   out.hypothesis = arguments.text("hypothesis");
   out.prediction = arguments.text("prediction");
@@ -82,8 +82,8 @@ base::Expected<loop::TryRequest> request_of(const Arguments& arguments) {
   return out;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
-  AKO_TRY(loop::TryRequest request, request_of(arguments));
+base::Expected<Reply> run_try(const Context& context, const Arguments& arguments) {
+  AKO_TRY(loop::TryRequest request, try_request(arguments));
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   session.use_device(arguments.maybe("device"));
   AKO_TRY(loop::TryResult result, loop::try_candidate(session, request, write_texts));
@@ -131,6 +131,6 @@ extern const Command k_try{
      "ako try --hypothesis \"tiles of 128\" --cites tail_wave,iter-3",
      "ako try --direction \"less traffic instead of more arithmetic\" --cites memory-access "
      "--hypothesis \"fuse the cast\""},
-    run};
+    run_try};
 
 } // namespace ako::cli

@@ -8,7 +8,7 @@
 namespace ako::cli {
 namespace {
 
-base::Expected<Reply> run(const Context& context, const Arguments&) {
+base::Expected<Reply> run_verify(const Context& context, const Arguments&) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::record));
   AKO_TRY(ledger::Reader reader, session.reader());
   AKO_TRY(std::vector<ledger::KnownHead> heads, loop::heads_in_commits(session.workdir()));
@@ -43,6 +43,6 @@ extern const Command k_verify{"verify",
                               {},
                               {},
                               {"ako verify", "ako -C tasks/rmsnorm verify --json"},
-                              run};
+                              run_verify};
 
 } // namespace ako::cli

@@ -19,8 +19,6 @@
 namespace ako::loop {
 namespace {
 
-std::string kept_name(std::int64_t number) { return fmt::format("iter-{}", number); }
-
 /// Whether the candidate's sources make way for the incumbent's. A candidate that does not build is
 /// left to be mended; what ended through no fault of its own stays to be tried again.
 bool makes_way(model::OutcomeKind kind) {
@@ -174,7 +172,8 @@ private:
 
   base::Status record() {
     AKO_TRY(m_iteration.snapshot.git_tree,
-            workspace::keep_snapshot(m_session.workdir(), m_sources, kept_name(m_out.number)));
+            workspace::keep_snapshot(m_session.workdir(), m_sources,
+                                     workspace::kept_name(m_out.number)));
     const std::string tree = m_iteration.snapshot.git_tree;
     m_iteration.snapshot = m_sources.snapshot;
     m_iteration.snapshot.git_tree = tree;
@@ -216,8 +215,8 @@ private:
     workspace::Git git(m_session.workdir().task());
     auto prefix = m_session.workdir().ref_prefix();
     if (prefix) {
-      const std::string old_ref = *prefix + kept_name(m_incumbent.iteration);
-      const std::string new_ref = *prefix + kept_name(m_out.number);
+      const std::string old_ref = *prefix + workspace::kept_name(m_incumbent.iteration);
+      const std::string new_ref = *prefix + workspace::kept_name(m_out.number);
       // One line of counts, an empty one, the patch; nothing where nothing changed.
       if (auto diff = git.run(
               {"diff", "--no-color", "--no-ext-diff", "--shortstat", "-p", old_ref, new_ref})) {
@@ -297,7 +296,7 @@ private:
       AKO_TRY(model::Sources back, incumbent_sources());
       AKO_TRY(workspace::Reverted reverted,
               workspace::restore_sources(m_session.workdir(), m_session.contract(), back,
-                                         kept_name(m_out.number), &m_sources));
+                                         workspace::kept_name(m_out.number), &m_sources));
       m_out.restored = reverted.restored;
       m_out.kept_ref = reverted.kept_ref;
     }
@@ -318,7 +317,8 @@ private:
 
   base::Expected<model::Sources> incumbent_sources() {
     if (m_incumbent.iteration > 0) return m_incumbent.sources;
-    return workspace::read_snapshot(m_session.workdir(), kept_name(m_incumbent.iteration));
+    return workspace::read_snapshot(m_session.workdir(),
+                                    workspace::kept_name(m_incumbent.iteration));
   }
 
   const Session& m_session;
@@ -386,7 +386,8 @@ base::Expected<Incumbent> incumbent_of(const Session& session) {
   }
   out.iteration = standing.incumbent->number;
   out.label = fmt::format("iteration {}", out.iteration);
-  AKO_TRY(out.sources, workspace::read_snapshot(session.workdir(), kept_name(out.iteration)));
+  AKO_TRY(out.sources,
+          workspace::read_snapshot(session.workdir(), workspace::kept_name(out.iteration)));
   if (out.sources.snapshot.hash != standing.incumbent->snapshot)
     return base::fail(base::ErrorKind::stale, "the kept sources are not those on record",
                       {.where = "refs of " + out.label,

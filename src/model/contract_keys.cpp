@@ -84,7 +84,7 @@ constexpr KeySpec k_tensor[] = {
     {"workspace", "undefined, zeroed once", "undefined", "role workspace: what the kernel may rely on"},
 };
 
-constexpr KeySpec k_fill[] = {
+constexpr KeySpec k_fill_keys[] = {
     {"kind", "uniform, normal, index, offsets, permutation, recorded, custom", "required", "the recipe"},
     {"low", "number", "-1; integers: by dtype", "uniform: smallest value"},
     {"high", "number", "1; integers: by dtype", "uniform: largest value (integers: included)"},
@@ -178,7 +178,7 @@ constexpr SectionSpec k_sections[] = {
     {"entry", "entry = { ... }", k_entry},
     {"axes", "[axes]", k_axis},
     {"tensor", "[[tensor]]", k_tensor},
-    {"fill", "fill = { ... }", k_fill},
+    {"fill", "fill = { ... }", k_fill_keys},
     {"scalar", "[[scalar]]", k_scalar},
     {"shape", "[[shape]]", k_shape},
     {"reference", "[reference]", k_reference},

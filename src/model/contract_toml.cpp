@@ -14,8 +14,6 @@ using base::Status;
 
 namespace {
 
-constexpr std::uint64_t k_most_bytes = 1u << 20;
-
 Status read_format(const Section& top, Contract& contract) {
   AKO_TRY_STATUS(top.require("format"));
   const TomlNode& node = *top.node("format");
@@ -122,7 +120,7 @@ Expected<Contract> load_contract(const std::filesystem::path& task_dir) {
                  .found = "nothing",
                  .allowed = "a task folder",
                  .next = "go to a task folder, name one with -C, or make one with ako new"});
-  AKO_TRY(const std::string text, base::read_file(path, k_most_bytes));
+  AKO_TRY(const std::string text, base::read_file(path, k_most_toml_bytes));
   AKO_TRY(Contract contract, parse_contract(text, path.string()));
   AKO_TRY_STATUS(check_files(task_dir, contract));
   return contract;

@@ -36,7 +36,7 @@ Collected& collected() {
   return all;
 }
 
-void take(const abi::ActivityHead* head, std::vector<Record>& into) {
+void take_record(const abi::ActivityHead* head, std::vector<Record>& into) {
   const auto kind = read_at<int>(head, 0);
   Record record;
   if (kind == abi::k_activity_kernel) {
@@ -70,7 +70,7 @@ void complete_buffer(abi::Context, std::uint32_t, std::uint8_t* buffer, std::siz
   const std::lock_guard lock(all.mutex);
   abi::ActivityHead* head = nullptr;
   while (valid > 0 && all.api->next(buffer, valid, &head) == abi::k_success)
-    take(head, all.records);
+    take_record(head, all.records);
   std::free(buffer);
 }
 

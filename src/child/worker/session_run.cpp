@@ -1,5 +1,6 @@
 // Commands that run the candidate.
 #include "protocol/values.hpp"
+#include "worker/refused.hpp"
 #include "worker/session.hpp"
 
 #include <algorithm>
@@ -14,10 +15,6 @@ using base::Json;
 using protocol::Refusal;
 
 namespace {
-
-tl::unexpected<Refusal> refused(const char* kind, std::string message, Json data = Json::object()) {
-  return tl::unexpected(Refusal{kind, std::move(message), std::move(data)});
-}
 
 Json count_or_unknown(std::uint64_t value) { return value == UINT64_MAX ? Json(-1) : Json(value); }
 

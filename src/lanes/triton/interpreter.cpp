@@ -19,7 +19,7 @@ namespace fs = base::fs;
 
 namespace {
 
-constexpr const char* k_remedy =
+constexpr const char* k_other_python =
     "install CPython 3.10 or newer, or name one in kernel.compiler, AKO_PYTHON or VIRTUAL_ENV";
 
 struct Choice {
@@ -31,7 +31,7 @@ tl::unexpected<base::Error> missing(const std::string& where, const std::string&
               {.where = where,
                .found = found,
                .allowed = "CPython 3.10 or newer, in PATH or by its path",
-               .next = k_remedy});
+               .next = k_other_python});
 }
 
 /// The first that is set and there. One that is set and not there is an error: it was meant.
@@ -81,7 +81,7 @@ Expected<Tool> identified(const Choice& choice, const fs::path& package,
                                            : fmt::format("{}: {}", answer.ending.text(),
                                                          (answer.err + answer.out).substr(0, 300)),
                  .allowed = "CPython 3.10 or newer",
-                 .next = k_remedy});
+                 .next = k_other_python});
   Tool tool;
   tool.version = joined_versions(*facts);
   if (!base::get_or<bool>(*facts, "supported", false))
@@ -91,7 +91,7 @@ Expected<Tool> identified(const Choice& choice, const fs::path& package,
          .found = fmt::format("{} {}", base::get_or<std::string>(*facts, "implementation", "?"),
                               base::get_or<std::string>(*facts, "version", "?")),
          .allowed = "CPython 3.10 or newer",
-         .next = k_remedy});
+         .next = k_other_python});
   tool.path = choice.path;
   tool.command = {choice.path};
   tool.family = "cpython";

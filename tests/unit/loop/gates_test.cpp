@@ -11,12 +11,12 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const base::Hash k_contract(64, 'c'), k_machine(64, 'e'), k_other(64, '0');
+const base::Hash k_contract_hash(64, 'c'), k_machine(64, 'e'), k_other(64, '0');
 
 /// Everything that an iteration needs is on record.
 Facts complete() {
   Facts facts;
-  facts.contract = facts.self_test_contract = facts.baseline_contract = k_contract;
+  facts.contract = facts.self_test_contract = facts.baseline_contract = k_contract_hash;
   facts.environment = facts.baseline_environment = k_machine;
   facts.self_test_passed = true;
   facts.standing.self_test_event = 2;

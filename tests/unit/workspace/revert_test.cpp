@@ -7,7 +7,7 @@
 namespace ako::test {
 namespace {
 
-model::Contract contract_of() {
+model::Contract task_contract() {
   model::Contract contract;
   contract.kernel.entry.file = "solution/k.cpp";
   return contract;
@@ -17,16 +17,16 @@ TEST(Revert, RestoresChangedMissingAndAddedSourcesAndNothingElse) {
   ScratchRepo repo;
   repo.add_task();
   put(repo.task() / "solution/a/b.hpp", "int b;\n");
-  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), task_contract()).value();
   fs::remove(repo.task() / "solution/k.cpp");
   put(repo.task() / "solution/a/b.hpp", "int changed;\n");
   put(repo.task() / "solution/new/deep/n.cpp", "int n;\n");
   put(repo.task() / "solution/keep.o", "left behind by a tool");
   put(repo.task() / "input/ref.cpp", "the user's");
   put(repo.task() / "notes.md", "the user's");
-  auto reverted = workspace::restore_sources(repo.workdir(), contract_of(), incumbent, "iter-3");
+  auto reverted = workspace::restore_sources(repo.workdir(), task_contract(), incumbent, "iter-3");
   ASSERT_TRUE(reverted) << reverted.error().text();
-  EXPECT_EQ(workspace::take_snapshot(repo.workdir(), contract_of())->snapshot.hash,
+  EXPECT_EQ(workspace::take_snapshot(repo.workdir(), task_contract())->snapshot.hash,
             incumbent.snapshot.hash);
   EXPECT_EQ(reverted->removed, std::vector<std::string>{"solution/new/deep/n.cpp"});
   EXPECT_FALSE(fs::exists(repo.task() / "solution/new"));
@@ -41,10 +41,10 @@ TEST(Revert, RestoresChangedMissingAndAddedSourcesAndNothingElse) {
 TEST(Revert, TouchesNothingWhenTheCandidateCannotBeKept) {
   ScratchRepo repo;
   repo.add_task();
-  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), task_contract()).value();
   put(repo.task() / "solution/k.cpp", "int lost;\n");
   shell(repo.top(), "mv .git elsewhere");
-  auto reverted = workspace::restore_sources(repo.workdir(), contract_of(), incumbent, "iter-1");
+  auto reverted = workspace::restore_sources(repo.workdir(), task_contract(), incumbent, "iter-1");
   EXPECT_FALSE(reverted);
   EXPECT_EQ(get(repo.task() / "solution/k.cpp"), "int lost;\n");
 }
@@ -52,10 +52,10 @@ TEST(Revert, TouchesNothingWhenTheCandidateCannotBeKept) {
 TEST(Revert, AFolderInAFilesPlaceIsUndone) {
   ScratchRepo repo;
   repo.add_task();
-  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), task_contract()).value();
   fs::remove(repo.task() / "solution/k.cpp");
   put(repo.task() / "solution/k.cpp/inside.hpp", "int i;\n");
-  model::Contract other = contract_of();
+  model::Contract other = task_contract();
   other.kernel.entry.file = "solution/k.cpp/inside.hpp";
   auto reverted = workspace::restore_sources(repo.workdir(), other, incumbent, "iter-1");
   ASSERT_TRUE(reverted) << reverted.error().text();
