@@ -1,4 +1,4 @@
-#include "base/fs.hpp"
+#include "base/unfinished.hpp"
 #include "cli/command.hpp"
 #include "cli/words.hpp"
 #include "loop/session.hpp"
@@ -10,6 +10,14 @@
 
 namespace ako::cli {
 namespace {
+
+/// Where the files go.
+std::filesystem::path folder_of(const Arguments& arguments, const loop::Session& session) {
+  const auto into = arguments.has("into") ? std::filesystem::absolute(arguments.text("into"))
+                                          : session.workdir().task();
+  base::sweep_unfinished(into);
+  return into;
+}
 
 /// trajectory.jsonl and trajectory.svg instead of the report.
 base::Expected<Reply> run_trajectory(ledger::Reader& reader, const std::filesystem::path& into) {
@@ -33,14 +41,9 @@ base::Expected<Reply> run_trajectory(ledger::Reader& reader, const std::filesyst
 base::Expected<Reply> run_report(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::record));
   AKO_TRY(ledger::Reader reader, session.reader());
-  if (arguments.has("trajectory"))
-    return run_trajectory(reader, arguments.has("into")
-                                      ? std::filesystem::absolute(arguments.text("into"))
-                                      : session.workdir().task());
+  const std::filesystem::path into = folder_of(arguments, session);
+  if (arguments.has("trajectory")) return run_trajectory(reader, into);
   AKO_TRY(report::Data data, report::collect(reader));
-  const std::filesystem::path into = arguments.has("into")
-                                         ? std::filesystem::absolute(arguments.text("into"))
-                                         : session.workdir().task();
   AKO_TRY_STATUS(base::write_file_atomic(into / "report.md", report::report_md(data)));
   AKO_TRY_STATUS(base::write_file_atomic(into / "report.html", report::report_html(data)));
   Reply reply;

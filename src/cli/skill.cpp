@@ -74,6 +74,7 @@ base::Expected<Reply> install(const std::filesystem::path& target,
     reply.data["files"].push_back({{"for", place.name}, {"path", path.string()}, {"state", what}});
     if (before != after) writes.emplace_back(path, std::move(after));
   }
+  for (const auto& place : places) base::sweep_unfinished((target / place.path).parent_path());
   for (const auto& [path, text] : writes) AKO_TRY_STATUS(base::write_file_atomic(path, text));
   reply.data["version"] = loop::k_ako_version;
   return reply;

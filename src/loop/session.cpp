@@ -3,6 +3,7 @@
 #include "loop/environment.hpp"
 #include "loop/reading.hpp"
 #include "model/contract_toml.hpp"
+#include "workspace/sweep.hpp"
 
 namespace ako::loop {
 
@@ -53,6 +54,7 @@ base::Expected<base::FileLock> Session::lock() const {
                        .found = lock.error().found,
                        .allowed = "one command that writes at a time; status and log always run",
                        .next = "wait for it, or end that process"});
+  if (lock) workspace::sweep_task(m_workdir);
   return lock;
 }
 

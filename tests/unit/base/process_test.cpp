@@ -162,6 +162,37 @@ TEST(Process, DeadlineLeavesItRunningAndTheDestructorEndsTheWholeGroup) {
   EXPECT_TRUE(gone_within(grandchild, 10));
 }
 
+/// What a child of a killed process had said by its own end, or up to its death.
+std::string said_when_orphaned(SpawnOptions::Orphaned orphaned) {
+  auto pipe = make_pipe();
+  EXPECT_TRUE(pipe);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    SpawnOptions options =
+        shell("trap 'echo told; exit' TERM; echo begun; sleep 0.4 & wait; echo ended");
+    options.fds = {{pipe->second.get(), 1}};
+    options.orphaned = orphaned;
+    auto process = Process::spawn(options);
+    if (process) static_cast<void>(process->wait(Deadline::never()));
+    _exit(0);
+  }
+  pipe->second.reset();
+  std::string said;
+  char buffer[64];
+  for (ssize_t got = 0; (got = read(pipe->first.get(), buffer, sizeof buffer)) > 0;) {
+    if (said.empty()) kill(parent, SIGKILL);
+    said.append(buffer, static_cast<std::size_t>(got));
+  }
+  waitpid(parent, nullptr, 0);
+  return said;
+}
+
+TEST(Process, AChildWhoseParentIsKilledGoesTooOrIsToldOrGoesOn) {
+  EXPECT_EQ(said_when_orphaned(SpawnOptions::Orphaned::killed), "begun\n");
+  EXPECT_EQ(said_when_orphaned(SpawnOptions::Orphaned::told), "begun\ntold\n");
+  EXPECT_EQ(said_when_orphaned(SpawnOptions::Orphaned::goes_on), "begun\nended\n");
+}
+
 TEST(Process, LeftoversOfAnEndedLeaderAreEndedToo) {
   auto pipe = make_pipe();
   ASSERT_TRUE(pipe);

@@ -2,10 +2,14 @@
 // in; what is the user's stays byte for byte.
 #include "scratch_repo.hpp"
 #include "workspace/commit.hpp"
+#include "workspace/git.hpp"
 #include "workspace/revert.hpp"
 #include "workspace/snapshot.hpp"
 
+#include <csignal>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace ako::test {
 namespace {
@@ -282,6 +286,40 @@ TEST(GitStates, TheCallersGitVariablesDoNotLeadElsewhere) {
   ASSERT_TRUE(id) << id.error().text();
   EXPECT_EQ(repo.git("rev-parse HEAD"), *id + "\n");
   EXPECT_EQ(other.git("rev-parse HEAD"), head);
+}
+
+TEST(GitStates, WhenAkoIsKilledItsGitEndsWhatItBeganAndTheNextAkoWaits) {
+  ScratchRepo repo;
+  repo.add_task();
+  const fs::path bin = repo.top() / "bin", begun = bin / "begun", ended = bin / "ended";
+  put(bin / "git", "#!/bin/sh\ntouch '" + begun.string() + "'\nsleep 0.5\ntouch '" +
+                       ended.string() + "'\n");
+  shell(repo.top(), "chmod +x bin/git");
+  const pid_t killed = fork();
+  if (killed == 0) {
+    const std::string path = bin.string() + ":" + std::getenv("PATH");
+    setenv("PATH", path.c_str(), 1);
+    static_cast<void>(workspace::Git(repo.task()).run({"update-ref", "HEAD", "HEAD"}));
+    _exit(0);
+  }
+  for (int i = 0; i < 2000 && !fs::exists(begun); ++i) usleep(5000);
+  ASSERT_TRUE(fs::exists(begun));
+  kill(killed, SIGKILL);
+  ASSERT_EQ(waitpid(killed, nullptr, 0), killed);
+  EXPECT_FALSE(fs::exists(ended)) << "the kill came too late";
+  ASSERT_TRUE(workspace::Git(repo.top()).run({"rev-parse", "HEAD"}));
+  EXPECT_TRUE(fs::exists(ended));
+}
+
+TEST(GitStates, ALockThatSomebodyElseHoldsIsNamedWithWhatToDo) {
+  ScratchRepo repo;
+  repo.add_task();
+  put(repo.top() / ".git/HEAD.lock", "");
+  const auto moved = workspace::Git(repo.top()).run({"update-ref", "HEAD", "HEAD~0"});
+  ASSERT_FALSE(moved);
+  EXPECT_NE(moved.error().next.find("remove the .lock file"), std::string::npos)
+      << moved.error().text();
+  EXPECT_TRUE(fs::exists(repo.top() / ".git/HEAD.lock"));
 }
 
 } // namespace

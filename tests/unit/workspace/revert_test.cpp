@@ -1,3 +1,4 @@
+#include "../../fakes/killed_writer.hpp"
 #include "scratch_repo.hpp"
 #include "workspace/revert.hpp"
 #include "workspace/snapshot.hpp"
@@ -36,6 +37,25 @@ TEST(Revert, RestoresChangedMissingAndAddedSourcesAndNothingElse) {
   const auto kept = workspace::read_snapshot(repo.workdir(), "iter-3").value();
   EXPECT_NE(kept.find("solution/new/deep/n.cpp"), nullptr);
   EXPECT_EQ(kept.find("solution/k.cpp"), nullptr);
+}
+
+TEST(Revert, AKillInTheMiddleLeavesNothingBehindAfterTheNext) {
+  ScratchRepo repo;
+  repo.add_task();
+  put(repo.task() / "solution/deep/k.hpp", std::string(1 << 20, 'a'));
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), task_contract()).value();
+  put(repo.task() / "solution/deep/k.hpp", "short\n");
+  const auto files = [&] { return base::list_files(repo.task() / "solution").value(); };
+  const auto before = files();
+  killed_while_writing(500'000, [&] {
+    static_cast<void>(
+        workspace::restore_sources(repo.workdir(), task_contract(), incumbent, "iter-1"));
+  });
+  EXPECT_EQ(files().size(), before.size() + 1) << "the kill came at another moment";
+  EXPECT_EQ(get(repo.task() / "solution/deep/k.hpp"), "short\n");
+  ASSERT_TRUE(workspace::restore_sources(repo.workdir(), task_contract(), incumbent, "iter-1"));
+  EXPECT_EQ(files(), before);
+  EXPECT_EQ(get(repo.task() / "solution/deep/k.hpp").size(), std::size_t{1} << 20);
 }
 
 TEST(Revert, TouchesNothingWhenTheCandidateCannotBeKept) {
