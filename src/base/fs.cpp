@@ -151,8 +151,7 @@ int sweep_unfinished(const fs::path& folder) {
   std::error_code why;
   for (fs::directory_iterator walk(folder, why), end; !why && walk != end; walk.increment(why)) {
     if (!is_unfinished_name(walk->path().filename().native())) continue;
-    const UniqueFd fd(
-        open(walk->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const UniqueFd fd(open(walk->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat info {};
     if (!fd || fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && unlink(walk->path().c_str()) == 0) ++removed;

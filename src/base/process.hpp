@@ -45,8 +45,8 @@ struct Ending {
 };
 
 /// A running child. The destructor kills its whole group and reaps it. Whatever the child left
-/// running in its group is killed when its end is seen. Unless it goes on when orphaned it also dies
-/// with the thread that spawned it: spawn from a thread that outlives it.
+/// running in its group is killed when its end is seen. Unless it goes on when orphaned it also
+/// dies with the thread that spawned it: spawn from a thread that outlives it.
 class Process {
 public:
   static Expected<Process> spawn(const SpawnOptions& options);

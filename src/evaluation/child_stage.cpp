@@ -154,12 +154,6 @@ public:
     return hand_over_inouts();
   }
 
-  base::Status refresh(const Content& content) override {
-    changed();
-    AKO_TRY_STATUS(m_keeper->refresh(*m_shared, job(content)));
-    return hand_over_inouts();
-  }
-
   base::Status write(int tensor, int set, std::span<const std::byte> bytes) override {
     changed();
     const auto& place = m_shared->plan().place(tensor, set);

@@ -29,7 +29,8 @@ base::Expected<base::Json> calibrate_device(const executors::Device& device) {
                        .found = result.timed_out ? "no answer in time" : result.err.substr(0, 600),
                        .next = "ako doctor"});
   AKO_TRY(const auto json, base::parse_json(result.out, "ako-child calibrate"));
-  AKO_TRY_STATUS(base::write_file_atomic(place_of_device(device.uuid), base::dump_json(json, 2) + "\n"));
+  AKO_TRY_STATUS(
+      base::write_file_atomic(place_of_device(device.uuid), base::dump_json(json, 2) + "\n"));
   return json;
 }
 

@@ -119,7 +119,8 @@ Expected<base::CommandResult> Git::try_run(const Call& call) const {
   options.stdin_text = call.stdin_text;
   // A talk with a remote may be long and ends with us, its locks put away.
   const bool network = call.network == Network::yes;
-  options.orphaned = network ? base::SpawnOptions::Orphaned::told : base::SpawnOptions::Orphaned::goes_on;
+  options.orphaned =
+      network ? base::SpawnOptions::Orphaned::told : base::SpawnOptions::Orphaned::goes_on;
   const base::UniqueFd held = network ? base::UniqueFd() : held_by_git(m_folder);
   if (held) options.fds.emplace_back(held.get(), k_held_fd);
   auto result = m_runner(options);

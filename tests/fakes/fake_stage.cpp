@@ -83,8 +83,25 @@ public:
   }
   void close() override { m_buffers.clear(); }
 
-  base::Status fill(const Content& content) override { return fill_all(content, false); }
-  base::Status refresh(const Content& content) override { return fill_all(content, true); }
+  base::Status fill(const Content& content) override {
+    m_content = content;
+    m_world.log.push_back(fmt::format("fill {:016x} {}", content.seed, content.epoch));
+    for (std::size_t t = 0; t < m_buffers.size(); ++t) {
+      if (!is_input(m_shape.tensors[t].role)) continue;
+      AKO_TRY(auto filler,
+              inputs::Filler::make(m_shape.tensors[t], m_world.contract().tensors[t].fill,
+                                   content.recipe));
+      for (std::size_t s = 0; s < m_buffers[t].size(); ++s) {
+        Buffer& buffer = m_buffers[t][s];
+        const inputs::StreamId stream{content.seed, static_cast<std::uint32_t>(t),
+                                      static_cast<std::uint32_t>(s), content.epoch};
+        AKO_TRY_STATUS(filler.fill(buffer.shared, stream));
+        buffer.sum = base::checksum(buffer.shared);
+        if (m_shape.tensors[t].role == TensorRole::inout) buffer.own = buffer.shared;
+      }
+    }
+    return {};
+  }
 
   base::Status write(int tensor, int set, std::span<const std::byte> bytes) override {
     Buffer& buffer = at(tensor, set);
@@ -197,27 +214,6 @@ private:
     const auto calls = m_calls.find(side);
     return {side, m_round,   m_opened, calls == m_calls.end() ? 0 : calls->second,
             set,  m_content, &m_shape};
-  }
-
-  base::Status fill_all(const Content& content, bool cheap) {
-    m_content = content;
-    m_world.log.push_back(fmt::format("fill {:016x} {}", content.seed, content.epoch));
-    for (std::size_t t = 0; t < m_buffers.size(); ++t) {
-      if (!is_input(m_shape.tensors[t].role)) continue;
-      AKO_TRY(auto filler,
-              inputs::Filler::make(m_shape.tensors[t], m_world.contract().tensors[t].fill,
-                                   content.recipe));
-      for (std::size_t s = 0; s < m_buffers[t].size(); ++s) {
-        Buffer& buffer = m_buffers[t][s];
-        const inputs::StreamId stream{content.seed, static_cast<std::uint32_t>(t),
-                                      static_cast<std::uint32_t>(s), content.epoch};
-        if (cheap) AKO_TRY_STATUS(filler.refresh(buffer.shared, stream).map([](auto) {}));
-        else AKO_TRY_STATUS(filler.fill(buffer.shared, stream));
-        buffer.sum = base::checksum(buffer.shared);
-        if (m_shape.tensors[t].role == TensorRole::inout) buffer.own = buffer.shared;
-      }
-    }
-    return {};
   }
 
   /// Contents whose answer was there before the candidate met them.

@@ -25,7 +25,8 @@ inline void killed_while_writing(rlim_t most, const std::function<void()>& body)
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ) << "it was not killed: " << status;
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
+      << "it was not killed: " << status;
 }
 
 } // namespace ako::test

@@ -149,7 +149,7 @@ void bias(const std::filesystem::path& libraries, const std::string& uuid, int p
       double level = 0;
       for (int pair = 0; pair < pairs; ++pair) {
         ++content.epoch;
-        must(stage->refresh(content));
+        must(stage->fill(content));
         double ns[2] = {};
         const bool first = (coin() & 1) != 0;
         for (int turn = 0; turn < 2; ++turn) {

@@ -52,11 +52,10 @@ struct SpinParams {
   u64 ns, spread_ns, counter, sink;
 };
 struct FillParams {
-  u64 destination, elements, chunk_elements; // chunk_elements 0 = all elements, else refresh
-  u64 table;                                 // u16[65536]: codes of 16-bit draws; or i32 quantiles
-  u32 key0, key1, high0, high1;              // of the values' stream
-  u32 place_key0, place_key1, place_high0, place_high1; // of the refresh's stream
-  u32 element_bits, kind;                    // see Kind below
+  u64 destination, elements;
+  u64 table;                    // u16[65536]: codes of 16-bit draws; or i32 quantiles
+  u32 key0, key1, high0, high1; // of the values' stream
+  u32 element_bits, kind;       // see Kind below
   double low, high, mean, stddev;
   u64 count;
 };
@@ -197,19 +196,6 @@ AKO_KERNEL(ako_fill, FillParams) {
   }
   for (u64 i = thread_index(); i < p.elements; i += thread_count())
     store_at(p.destination, i, p.element_bits, code_of(p, i));
-}
-
-/// Four unpredictable elements of every chunk anew.
-AKO_KERNEL(ako_refresh, FillParams) {
-  const u64 chunks = (p.elements + p.chunk_elements - 1) / p.chunk_elements;
-  for (u64 d = thread_index(); d < chunks * 4; d += thread_count()) {
-    const u64 start = d / 4 * p.chunk_elements;
-    const u64 here = p.elements - start < p.chunk_elements ? p.elements - start : p.chunk_elements;
-    const u64 bits =
-        bits64_at(2 * d, p.place_high0, p.place_high1, p.place_key0, p.place_key1);
-    const u64 at = start + high_part(bits, here);
-    store_at(p.destination, at, p.element_bits, code_of(p, at));
-  }
 }
 
 // ---- marks ----

@@ -33,9 +33,8 @@ enum class FillKind : std::uint32_t {
   whole_i64 = 5
 };
 struct FillParams {
-  std::uint64_t destination = 0, elements = 0, chunk_elements = 0, table = 0;
+  std::uint64_t destination = 0, elements = 0, table = 0;
   std::uint32_t key0 = 0, key1 = 0, high0 = 0, high1 = 0;
-  std::uint32_t place_key0 = 0, place_key1 = 0, place_high0 = 0, place_high1 = 0;
   std::uint32_t element_bits = 0;
   FillKind kind = FillKind::table;
   double low = 0, high = 0, mean = 0, stddev = 0;

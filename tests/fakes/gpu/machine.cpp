@@ -90,7 +90,6 @@ void nothing(void*) {}
 const std::map<std::string, Kernel>& kernels() {
   static const std::map<std::string, Kernel> all{
       AKO_FAKE(ako_fill, FillParams),
-      AKO_FAKE(ako_refresh, FillParams),
       AKO_FAKE(ako_paint, PaintParams),
       AKO_FAKE(ako_zone_paint, ZoneParams),
       AKO_FAKE(ako_zone_check, ZoneParams),

@@ -69,7 +69,8 @@ TEST_F(Files, WritingReplacesWholeAndLeavesNothingBehind) {
 }
 
 TEST_F(Files, WhatAKilledWriterLeftIsSweptAndNothingElse) {
-  for (const char* name : {"k.cpp", ".k.cpp.tmp", ".notes.2-b.tmp", ".7-1.tmp", "k.12-3.tmp", ".a.-.x"})
+  for (const char* name :
+       {"k.cpp", ".k.cpp.tmp", ".notes.2-b.tmp", ".7-1.tmp", "k.12-3.tmp", ".a.-.x"})
     ASSERT_TRUE(write_file_atomic(root() / name, "mine"));
   const auto mine = list_files(root()).value();
   test::killed_while_writing(1000, [&] {

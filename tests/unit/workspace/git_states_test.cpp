@@ -292,8 +292,8 @@ TEST(GitStates, WhenAkoIsKilledItsGitEndsWhatItBeganAndTheNextAkoWaits) {
   ScratchRepo repo;
   repo.add_task();
   const fs::path bin = repo.top() / "bin", begun = bin / "begun", ended = bin / "ended";
-  put(bin / "git", "#!/bin/sh\ntouch '" + begun.string() + "'\nsleep 0.5\ntouch '" +
-                       ended.string() + "'\n");
+  put(bin / "git",
+      "#!/bin/sh\ntouch '" + begun.string() + "'\nsleep 0.5\ntouch '" + ended.string() + "'\n");
   shell(repo.top(), "chmod +x bin/git");
   const pid_t killed = fork();
   if (killed == 0) {
