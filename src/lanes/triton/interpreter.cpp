@@ -2,6 +2,7 @@
 
 #include "base/installed.hpp"
 #include "base/json.hpp"
+#include "base/python.hpp"
 #include "lanes/native/tools.hpp"
 
 #include <algorithm>
@@ -44,16 +45,13 @@ Expected<Choice> choose(const std::string& wanted, const Surroundings& around,
     return Choice{path, by};
   };
   if (!wanted.empty()) return named(wanted, "kernel.compiler");
-  if (const auto own = variable(around, "AKO_PYTHON"); !own.empty())
-    return named(own, "AKO_PYTHON");
-  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
-    if (const auto folder = variable(around, name); !folder.empty()) {
-      // A folder with tools alone, as one into which only nvcc was installed, was not meant.
-      if (locate(folder + "/bin/python", around).empty()) continue;
-      return named(folder + "/bin/python", name);
-    }
-  for (const char* name : {"python3", "python"})
-    if (auto found = named(name, "PATH")) return found;
+  const auto choices =
+      base::python_choices([&](const char* name) { return variable(around, name); },
+                           [&](const std::string& path) { return !locate(path, around).empty(); });
+  for (const auto& [program, by] : choices) {
+    auto found = named(program, by);
+    if (found || by != "PATH") return found;
+  }
   std::string list;
   for (const auto& line : said) list += (list.empty() ? "" : "; ") + line;
   return missing("PATH", list);
