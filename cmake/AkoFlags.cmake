@@ -22,7 +22,7 @@ elseif(AKO_STATIC_RUNTIME)
   target_link_options(ako_flags INTERFACE -static-libstdc++ -static-libgcc)
 endif()
 
-# Unity: sources of one target are compiled several at a time, a third of the build time; a change then costs more, so
+# Unity: sources of one target are compiled in one go, a third of the build time; a change then costs more, so
 # dev goes without. Every source must stand on its own as well: dev compiles each by itself.
 set(AKO_UNITY 0 CACHE STRING "Sources of a target compiled together, at most; 0 = each by itself")
 if(AKO_UNITY GREATER 1)
@@ -36,6 +36,8 @@ add_library(ako_glibc_floor OBJECT ${CMAKE_SOURCE_DIR}/cmake/once/glibc_floor.c)
 # The headers that most units read, parsed once for libraries and once for tests (their code models differ). Third
 # parties and the standard library alone: no room becomes visible through them.
 option(AKO_PCH "Precompiled headers" ON)
+# What tests themselves compute is little: CI spares the optimiser there. The rooms under test keep their flags.
+set(AKO_TEST_OPTIONS "" CACHE STRING "Compiler options of the tests' own sources, e.g. -O0")
 if(AKO_PCH)
   add_library(ako_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/once/pch.cpp)
   target_link_libraries(ako_pch PRIVATE ako_flags)
@@ -43,6 +45,7 @@ if(AKO_PCH)
   if(AKO_BUILD_TESTS)
     add_executable(ako_test_pch EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/once/pch.cpp)
     target_link_libraries(ako_test_pch PRIVATE ako_flags GTest::gtest GTest::gmock GTest::gtest_main)
+    target_compile_options(ako_test_pch PRIVATE ${AKO_TEST_OPTIONS})
     target_precompile_headers(ako_test_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/once/pch_test.hpp)
   endif()
 endif()

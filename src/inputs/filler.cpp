@@ -33,7 +33,7 @@ struct Filler::State {
 
 namespace {
 
-constexpr std::int64_t k_chunk = 4096;        ///< elements drawn at once
+constexpr std::int64_t k_chunk_drawn = 4096;  ///< elements drawn at once
 constexpr std::int64_t k_table_worth = 32768; ///< elements from which the table pays
 
 bool is_data(Fill fill) {
@@ -97,10 +97,10 @@ void fill_data(const Filler::State& s, std::span<std::byte> out, const StreamId&
       }
     });
   }
-  alignas(64) std::byte random[k_chunk * 8 + 16];
+  alignas(64) std::byte random[k_chunk_drawn * 8 + 16];
   std::uint64_t before = first > 0 ? bits_at(stream, s.width, first - 1) : 0;
-  for (std::int64_t at = first; at < first + count; at += k_chunk) {
-    const std::int64_t here = std::min(k_chunk, first + count - at);
+  for (std::int64_t at = first; at < first + count; at += k_chunk_drawn) {
+    const std::int64_t here = std::min(k_chunk_drawn, first + count - at);
     const std::int64_t random_bytes = (here * s.width / 8 + 15) / 16 * 16;
     stream.blocks(static_cast<std::uint64_t>(at * (s.width / 8) / 16),
                   {random, static_cast<std::size_t>(random_bytes)});
