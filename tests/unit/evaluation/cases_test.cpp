@@ -94,11 +94,11 @@ TEST(Cases, TheCandidatesErrorIsHeldAgainstTheIncumbents) {
 TEST(Grading, EachFindingOfTheKeeperIsEvidenceOfItsOwnGuard) {
   fakes::World world;
   const auto shape = world.shapes()[0];
-  struct Row {
+  struct TableRow {
     const char* guard;
     void (*spoil)(client::BufferCheck&);
   };
-  const Row rows[] = {
+  const TableRow rows[] = {
       {"unwritten_elements", [](client::BufferCheck& b) { b.unwritten = 2; }},
       {"gap_damage", [](client::BufferCheck& b) { b.gap_damage = 1; }},
       {"red_zone", [](client::BufferCheck& b) { b.red_before = 4; }},
@@ -107,7 +107,7 @@ TEST(Grading, EachFindingOfTheKeeperIsEvidenceOfItsOwnGuard) {
   };
   judge::Place place;
   place.shape = shape.tag;
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     client::CheckReport report;
     report.buffers.emplace_back();
     report.buffers[0].tensor = 1;

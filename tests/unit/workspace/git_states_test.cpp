@@ -17,7 +17,7 @@ namespace {
 using workspace::commit_iteration;
 using workspace::IterationCommit;
 
-model::Contract contract_of(const std::string& file = "solution/k.cpp") {
+model::Contract contract_with(const std::string& file = "solution/k.cpp") {
   model::Contract contract;
   contract.kernel.entry.file = file;
   return contract;
@@ -38,10 +38,10 @@ IterationCommit iteration(int number,
 /// the task's must look as before.
 void reject_one(const ScratchRepo& repo, const std::string& file = "solution/k.cpp") {
   const auto workdir = repo.workdir();
-  const auto incumbent = workspace::take_snapshot(workdir, contract_of(file)).value();
+  const auto incumbent = workspace::take_snapshot(workdir, contract_with(file)).value();
   const auto before = picture(repo.top(), {});
   put(repo.task() / file, "int v1;\n");
-  auto reverted = workspace::restore_sources(workdir, contract_of(file), incumbent, "iter-1");
+  auto reverted = workspace::restore_sources(workdir, contract_with(file), incumbent, "iter-1");
   ASSERT_TRUE(reverted) << reverted.error().text();
   EXPECT_EQ(picture(repo.top(), {}), before);
   auto kept = workspace::read_snapshot(workdir, "iter-1");
@@ -240,7 +240,7 @@ TEST(GitStates, LineEndsStayAsTheyAreOnDisk) {
     repo.add_task();
     repo.git("config core.autocrlf " + setting);
     put(repo.task() / "solution/k.cpp", "int v0;\r\nint w;\r\n");
-    const auto snapshot = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+    const auto snapshot = workspace::take_snapshot(repo.workdir(), contract_with()).value();
     EXPECT_EQ(snapshot.find("solution/k.cpp")->content, "int v0;\r\nint w;\r\n");
     reject_one(repo);
     EXPECT_EQ(get(repo.task() / "solution/k.cpp"), "int v0;\r\nint w;\r\n");
@@ -254,11 +254,11 @@ TEST(GitStates, LineEndsStayAsTheyAreOnDisk) {
 TEST(GitStates, AModeChangeIsCommittedAndReverted) {
   ScratchRepo repo;
   repo.add_task();
-  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_with()).value();
   fs::permissions(repo.task() / "solution/k.cpp", fs::perms::owner_exec, fs::perm_options::add);
   ASSERT_TRUE(commit_iteration(repo.workdir(), iteration(1)));
   EXPECT_EQ(repo.git("ls-tree HEAD task/solution/k.cpp").substr(0, 6), "100755");
-  ASSERT_TRUE(workspace::restore_sources(repo.workdir(), contract_of(), incumbent, "iter-1"));
+  ASSERT_TRUE(workspace::restore_sources(repo.workdir(), contract_with(), incumbent, "iter-1"));
   EXPECT_EQ(repo.git("diff --summary").substr(0, 30), " mode change 100755 => 100644 ");
 }
 
