@@ -151,6 +151,7 @@ class Workflow(Case):
         self.refused("port", at=task, exit=4, kind="refused", says="ako check")
         self.quietly("check", at=task)
         self.quietly("baseline", at=task)
+        self.ako("refs", "read", "--required", at=task, exit=0)
         self.refused("port", at=task, exit=4, kind="refused", says="the baseline stands")
         self.refused("validate", at=task, exit=4, kind="refused", says="ako port")
         tried = self.improved(task)
