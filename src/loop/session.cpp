@@ -1,6 +1,7 @@
 #include "loop/session.hpp"
 
 #include "loop/environment.hpp"
+#include "loop/harness.hpp"
 #include "loop/reading.hpp"
 #include "model/contract_toml.hpp"
 
@@ -76,8 +77,12 @@ base::Expected<Facts> Session::facts() const {
   out.reading_trouble = std::move(unread.trouble);
   AKO_TRY(base::fs::path path, m_workdir.ledger());
   std::error_code ignored;
-  if (!base::fs::exists(path, ignored)) return out;
+  if (!base::fs::exists(path, ignored)) {
+    AKO_TRY(out.harness_trouble, harness_trouble(m_workdir, nullptr));
+    return out;
+  }
   AKO_TRY(ledger::Reader reader, ledger::Reader::open(path));
+  AKO_TRY(out.harness_trouble, harness_trouble(m_workdir, &reader));
   AKO_TRY(out.standing, reader.standing());
   AKO_TRY(auto self_test, reader.last<ledger::SelfTest>());
   if (self_test) {

@@ -36,6 +36,7 @@ Status read_all(const Reading& reading) {
   AKO_TRY_STATUS(read_baselines(reading));
   AKO_TRY_STATUS(read_judging(reading));
   AKO_TRY_STATUS(read_extras(reading));
+  AKO_TRY_STATUS(check_port(reading));
   AKO_TRY_STATUS(check_contract(reading));
   return check_shapes(reading);
 }

@@ -1,0 +1,56 @@
+// The new kernel beside the old path: a dispatch that takes it where it was proven and the switch
+// says so, and the old path everywhere else. Pure: values in, texts out.
+#pragma once
+
+#include "model/contract.hpp"
+#include "model/port_spec.hpp"
+
+#include <string>
+#include <vector>
+
+namespace ako::loop {
+
+/// What shapes were judged and measured, as ranges a dispatch can test.
+struct Proven {
+  struct Range {
+    std::string name;
+    std::int64_t low = 0, high = 0; ///< of the shapes that were measured
+    std::int64_t multiple = 1;      ///< of those and of the judged ones between them
+  };
+  struct Variants {
+    std::string name;
+    std::vector<model::Dtype> dtypes;
+  };
+  std::vector<Range> ranges;       ///< var axes, in contract order
+  std::vector<Variants> variants;  ///< dtype axes
+  std::vector<std::string> shapes; ///< "N=256", one a measured shape
+};
+
+/// `judged`: further shapes whose answers were compared, such as edge shapes.
+Proven proven_of(const model::Contract& contract, const std::vector<model::ShapeCase>& judged);
+/// "256 <= N <= 4096, N % 16 == 0; M == 1"
+std::string text_of(const Proven& proven);
+
+struct DispatchSource {
+  std::string kernel;            ///< contract.kernel.name
+  std::string origin;            ///< "iteration 3, sources 1a2b3c4d5e6f, on <device>"
+  std::string entry_file;        ///< below kernel/
+  std::vector<std::string> args; ///< as the entry takes them
+};
+
+/// Names of the entry's arguments in order: contract.kernel.args, else tensors, scalars, var axes.
+std::vector<std::string> argument_names(const model::Contract& contract);
+
+/// <kernel>_dispatch.hpp: C++17, includes the kernel under a name of its own. Kind unsupported when
+/// an axis that must be tested is no argument.
+base::Expected<std::string> native_dispatch(const model::Contract& contract,
+                                            const model::PortSpec& port, const Proven& proven,
+                                            const DispatchSource& source);
+/// <kernel>_dispatch.py
+base::Expected<std::string> python_dispatch(const model::Contract& contract,
+                                            const model::PortSpec& port, const Proven& proven,
+                                            const DispatchSource& source);
+
+bool is_python(model::Lane lane);
+
+} // namespace ako::loop
