@@ -187,7 +187,7 @@ constexpr KeySpec k_port[] = {
     {"build", "string", "none", "command that builds the repository, run in a work tree's root"},
     {"build_seconds", "number", "600", "for one build"},
     {"library", "path", "none", "shared library that the build makes, to be measured"},
-    {"measure", "string", "none", "its C symbol that takes the contract's arguments"},
+    {"measure", "string", "none", "its C symbol, or package.module:function in Python, that takes the contract's arguments"},
     {"compile_commands", "path", "none", "compile_commands.json that the build writes, to compare flags"},
 };
 

@@ -31,7 +31,8 @@ struct PortSpec {
   std::string build; ///< command, in the work tree's root
   double build_seconds = 600;
   std::string library;          ///< what the build makes, to be loaded and measured
-  std::string measure;          ///< its C symbol that is called with the contract's arguments
+  std::string measure;          ///< its C symbol, or "package.module:function", that is called with
+                                ///< the contract's arguments
   std::string compile_commands; ///< what the build writes, for comparing flags
 };
 

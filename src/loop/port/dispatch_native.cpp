@@ -48,17 +48,17 @@ public:
 
   base::Expected<std::string> text() {
     AKO_TRY_STATUS(collect());
-    return head() + wanted() + guard() + dispatch();
+    return head() + wanted() + element_bytes() + device() + guard() + dispatch();
   }
 
 private:
   base::Status collect() {
-    for (const auto& range : m_proven.ranges)
-      if (index_of(range.name) < 0)
+    for (const auto& axis : m_contract.axes)
+      if (axis.kind == model::Axis::Kind::var && index_of(axis.name) < 0)
         return base::fail(base::ErrorKind::unsupported,
                           "the dispatch cannot see an axis that it must test",
                           {.where = "task.toml [kernel] args",
-                           .found = "axis " + range.name + " is no argument of the entry",
+                           .found = "axis " + axis.name + " is no argument of the entry",
                            .allowed = "an entry that takes every var axis",
                            .next = "integrate with [port] patches, and test the axis there"});
     return {};
@@ -84,8 +84,10 @@ private:
            "#if defined(__cplusplus) && __cplusplus < 201703L\n"
            "#error \"this dispatch needs C++17\"\n"
            "#endif\n\n"
-           "#include <cstddef>\n#include <cstdint>\n#include <cstdlib>\n#include <cstring>\n"
+           "#include <atomic>\n#include <cstddef>\n#include <cstdint>\n#include "
+           "<cstdlib>\n#include <cstring>\n"
            "#include <tuple>\n#include <type_traits>\n\n";
+    if (!device().empty()) out += "#include <cuda_runtime.h>\n\n";
     out += fmt::format("#define {} {}\n#include \"kernel/{}\"\n#undef {}\n\n", m_symbol.name,
                        m_renamed, m_source.entry_file, m_symbol.name);
     return out + "namespace ako_port {\n\n";
@@ -98,8 +100,9 @@ private:
                                : tensor.layout.empty() ? std::string("row_major")
                                                        : tensor.layout;
     return fmt::format("{}: {}[{}], {}, aligned to {} bytes", tensor.name,
-                       tensor.dtype ? std::string(model::to_string(*tensor.dtype)) : tensor.dtype_axis, shape,
-                       layout, tensor.align);
+                       tensor.dtype ? std::string(model::to_string(*tensor.dtype))
+                                    : tensor.dtype_axis,
+                       shape, layout, tensor.align);
   }
 
   std::string wanted() const {
@@ -136,17 +139,63 @@ private:
     const auto test = [&](const std::string& condition) {
       tests += fmt::format("{}{}", tests.empty() ? "  return " : " &&\n         ", condition);
     };
-    for (const auto& range : m_proven.ranges) {
-      out += fmt::format("  const auto {} = static_cast<std::int64_t>(std::get<{}>(all));\n",
-                         range.name, index_of(range.name));
+    for (const auto& axis : m_contract.axes)
+      if (axis.kind == model::Axis::Kind::var)
+        out += fmt::format("  const auto {} = static_cast<std::int64_t>(std::get<{}>(all));\n",
+                           axis.name, index_of(axis.name));
+    std::string boxes;
+    for (const auto& box : m_proven.boxes) {
+      const std::string one = box_test(box);
+      if (one.empty()) continue;
+      const bool several = m_proven.boxes.size() > 1;
+      boxes += (boxes.empty() ? "" : " ||\n          ") + (several ? "(" + one + ")" : one);
+    }
+    if (!boxes.empty()) test(m_proven.boxes.size() > 1 ? "(" + boxes + ")" : boxes);
+    add_fixed(test);
+    if (!device().empty()) test(fmt::format("{}_device()", m_source.kernel));
+    out += tests.empty() ? "  static_cast<void>(all);\n  return true;\n" : tests + ";\n";
+    return out + "}\n\n";
+  }
+
+  std::string box_test(const Proven::Box& box) const {
+    std::string out;
+    const auto test = [&](const std::string& condition) {
+      out += (out.empty() ? "" : " && ") + condition;
+    };
+    for (const auto& range : box.ranges) {
       if (range.low == range.high) test(fmt::format("{} == {}", range.name, range.low));
       else test(fmt::format("{0} >= {1} && {0} <= {2}", range.name, range.low, range.high));
       if (range.low != range.high && range.multiple > 1)
         test(fmt::format("{} % {} == 0", range.name, range.multiple));
     }
-    add_fixed(test);
-    out += tests.empty() ? "  static_cast<void>(all);\n  return true;\n" : tests + ";\n";
-    return out + "}\n\n";
+    std::string variants;
+    std::vector<std::string> seen;
+    for (const auto& variant : box.variants) {
+      const std::string one = variant_test(variant);
+      if (one.empty() || std::find(seen.begin(), seen.end(), one) != seen.end()) continue;
+      seen.push_back(one);
+      variants += (variants.empty() ? "(" : " || ") + ("(" + one + ")");
+    }
+    if (!variants.empty()) test(variants + ")");
+    return out;
+  }
+
+  /// A dtype axis is an argument, or the pointers tell it by the size of their elements.
+  std::string variant_test(const Proven::Variant& variant) const {
+    std::string out;
+    const auto test = [&](const std::string& condition) {
+      out += (out.empty() ? "" : " && ") + condition;
+    };
+    for (const auto& [name, dtype] : variant) {
+      if (const int at = index_of(name); at >= 0)
+        test(fmt::format("static_cast<int>(std::get<{}>(all)) == {}", at, static_cast<int>(dtype)));
+      for (const auto& tensor : m_contract.tensors)
+        if (const int at = index_of(tensor.name); at >= 0 && tensor.dtype_axis == name)
+          test(fmt::format("({0}_bytes<{1}, Arguments...> == 0 || {0}_bytes<{1}, Arguments...> == "
+                           "{2})",
+                           m_source.kernel, at, bytes_of(dtype)));
+    }
+    return out;
   }
 
   /// Alignment of buffers, values of scalars and sizes that never varied.
@@ -171,6 +220,41 @@ private:
     }
   }
 
+  std::string element_bytes() const {
+    return fmt::format(
+        "/// Bytes of what a pointer points at; 0 = void, or no pointer.\n"
+        "template <std::size_t I, class... Parameters> inline constexpr std::size_t {0}_bytes = [] "
+        "{{\n"
+        "  using T = std::remove_pointer_t<std::tuple_element_t<I, std::tuple<Parameters...>>>;\n"
+        "  if constexpr (std::is_void_v<T>) return std::size_t(0);\n"
+        "  else return sizeof(T);\n"
+        "}}();\n\n",
+        m_source.kernel);
+  }
+
+  /// Where calls run on a device: of the kind that was measured. Asked once for each device.
+  std::string device() const {
+    const auto measured = capability_of(m_source.architecture);
+    if (!measured || !takes_stream()) return {};
+    return fmt::format(
+        "/// Whether the current device is of the kind that was measured, {1}.\n"
+        "inline bool {0}_device() {{\n"
+        "  static std::atomic<signed char> known[64] = {{}}; // 1 = it is, -1 = it is not\n"
+        "  int device = 0, major = 0, minor = 0;\n"
+        "  if (cudaGetDevice(&device) != cudaSuccess || device < 0 || device >= 64) return false;\n"
+        "  if (const signed char seen = known[device].load(); seen != 0) return seen > 0;\n"
+        "  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != "
+        "cudaSuccess ||\n"
+        "      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != "
+        "cudaSuccess)\n"
+        "    return false;\n"
+        "  const bool same = major == {2} && minor == {3};\n"
+        "  known[device] = same ? 1 : -1;\n"
+        "  return same;\n"
+        "}}\n\n",
+        m_source.kernel, m_source.architecture, measured->major, measured->minor);
+  }
+
   std::string element_checks() const {
     std::string out;
     for (const auto& tensor : m_contract.tensors) {
@@ -193,13 +277,6 @@ private:
     const std::string call =
         fmt::format("::{}{}{}(arguments...)", m_symbol.space, m_renamed, m_symbol.arguments);
     return fmt::format(
-        "/// Bytes of what a pointer points at; 0 = void, or no pointer.\n"
-        "template <std::size_t I, class... Parameters> inline constexpr std::size_t {0}_bytes = [] "
-        "{{\n"
-        "  using T = std::remove_pointer_t<std::tuple_element_t<I, std::tuple<Parameters...>>>;\n"
-        "  if constexpr (std::is_void_v<T>) return std::size_t(0);\n"
-        "  else return sizeof(T);\n"
-        "}}();\n\n"
         "/// {0}_or(old)(...): the new kernel where it was proven and is wanted, else `old`.\n"
         "template <class Result, class... Parameters> auto {0}_or(Result (*old)(Parameters...)) "
         "{{\n"

@@ -52,10 +52,29 @@ private:
         "    \"\"\"{5}=old keeps the old path, {5}=new takes the new one.\"\"\"\n"
         "    value = os.environ.get(\"{5}\", \"\")\n"
         "    return value not in (\"old\", \"0\", \"off\", \"no\", \"false\") if value else "
-        "{6}\n\n\n",
+        "{6}\n\n\n{7}",
         m_source.kernel, m_source.origin, text_of(m_proven), fmt::join(m_proven.shapes, "; "),
         module, m_port.switch_name,
-        m_port.otherwise == model::PortSpec::Path::new_path ? "True" : "False");
+        m_port.otherwise == model::PortSpec::Path::new_path ? "True" : "False", device());
+  }
+
+  std::string device() const {
+    const auto measured = capability_of(m_source.architecture);
+    if (!measured) return {};
+    return fmt::format(
+        "@functools.lru_cache(maxsize=None)\n"
+        "def measured_on(device):\n"
+        "    \"\"\"Whether a device is of the kind that was measured, {}.\"\"\"\n"
+        "    import torch\n\n"
+        "    return device.type == \"cuda\" and torch.cuda.get_device_capability(device) == ({}, "
+        "{})\n\n\n",
+        m_source.architecture, measured->major, measured->minor);
+  }
+
+  void test_device() {
+    if (device().empty()) return;
+    for (const auto& tensor : m_contract.tensors)
+      if (is_argument(tensor.name)) test(fmt::format("measured_on({}.device)", tensor.name));
   }
 
   /// A line `if not (...): return False`.
@@ -66,24 +85,19 @@ private:
   base::Expected<std::string> guard() {
     for (const auto& tensor : m_contract.tensors)
       if (is_argument(tensor.name)) test_tensor(tensor);
-    for (const auto& range : m_proven.ranges)
-      if (!is_argument(range.name) &&
-          std::find(m_bound.begin(), m_bound.end(), range.name) == m_bound.end())
-        return base::fail(base::ErrorKind::unsupported,
-                          "the dispatch cannot see an axis that it must test",
-                          {.where = "task.toml [axes]",
-                           .found = "axis " + range.name +
-                                    " is neither an argument nor the size of "
-                                    "one",
-                           .allowed = "an axis that stands alone in some tensor's shape",
-                           .next = "integrate with [port] patches, and test the axis there"});
+    for (const auto& axis : m_contract.axes)
+      if (axis.kind == model::Axis::Kind::var && !is_argument(axis.name) &&
+          std::find(m_bound.begin(), m_bound.end(), axis.name) == m_bound.end())
+        return base::fail(
+            base::ErrorKind::unsupported, "the dispatch cannot see an axis that it must test",
+            {.where = "task.toml [axes]",
+             .found = "axis " + axis.name + " is neither an argument nor the size of one",
+             .allowed = "an axis that stands alone in some tensor's shape",
+             .next = "integrate with [port] patches, and test the axis there"});
     work_out_axes();
     for (const auto& later : m_later) test(later);
-    for (const auto& range : m_proven.ranges) {
-      test(fmt::format("{} <= {} <= {}", range.low, range.name, range.high));
-      if (range.low != range.high && range.multiple > 1)
-        test(fmt::format("{} % {} == 0", range.name, range.multiple));
-    }
+    test_boxes();
+    test_device();
     for (const auto& scalar : m_contract.scalars)
       if (is_argument(scalar.name) && !scalar.expression)
         test(fmt::format("{} == {}", scalar.name, scalar.value));
@@ -96,6 +110,49 @@ private:
         "    \"\"\"Whether a call is one of those that were judged and measured.\"\"\"\n"
         "{}{}    return True\n\n\n",
         fmt::join(m_source.args, ", "), constants, m_body);
+  }
+
+  void test_boxes() {
+    std::string boxes;
+    for (const auto& box : m_proven.boxes) {
+      std::string one;
+      const auto add = [&](const std::string& condition) {
+        one += (one.empty() ? "" : " and ") + condition;
+      };
+      for (const auto& range : box.ranges) {
+        add(fmt::format("{} <= {} <= {}", range.low, range.name, range.high));
+        if (range.low != range.high && range.multiple > 1)
+          add(fmt::format("{} % {} == 0", range.name, range.multiple));
+      }
+      if (const std::string variants = variant_test(box); !variants.empty()) add(variants);
+      if (one.empty()) return;
+      boxes += fmt::format("{}({})", boxes.empty() ? "" : "\n            or ", one);
+    }
+    if (!boxes.empty()) test(boxes);
+  }
+
+  /// "(dtype_T, dtype_U) in (...)", of the dtype axes that some argument tells.
+  std::string variant_test(const Proven::Box& box) const {
+    if (m_dtypes.empty()) return {};
+    std::string names, values;
+    for (const auto& name : m_dtypes) names += "dtype_" + name + ", ";
+    for (const auto& variant : box.variants) {
+      std::string one;
+      for (const auto& name : m_dtypes)
+        one += fmt::format("\"{}\", ", model::to_string(variant.at(name)));
+      values += "(" + one + "), ";
+    }
+    return fmt::format("({}) in ({})", names, values);
+  }
+
+  /// All tensors of a dtype axis have the one dtype.
+  void bind_dtype(const model::Tensor& tensor) {
+    const std::string found = fmt::format("str({}.dtype).split(\".\")[-1]", tensor.name);
+    const std::string& axis = tensor.dtype_axis;
+    if (std::find(m_dtypes.begin(), m_dtypes.end(), axis) != m_dtypes.end())
+      return test(fmt::format("{} == dtype_{}", found, axis));
+    m_body += fmt::format("    dtype_{} = {}\n", axis, found);
+    m_dtypes.push_back(axis);
   }
 
   void test_tensor(const model::Tensor& tensor) {
@@ -113,10 +170,10 @@ private:
         m_later.push_back(fmt::format("{} == {}", size, python_expression(text)));
       }
     }
-    std::string names;
-    for (const auto dtype : model::dtypes_of(m_contract, tensor))
-      names += fmt::format("\"{}\", ", model::to_string(dtype));
-    test(fmt::format("str({}.dtype).split(\".\")[-1] in ({})", name, names));
+    if (!tensor.dtype_axis.empty()) bind_dtype(tensor);
+    else
+      test(fmt::format("str({}.dtype).split(\".\")[-1] == \"{}\"", name,
+                       model::to_string(*tensor.dtype)));
     if (tensor.strides.empty() && tensor.layout != "column_major")
       test(fmt::format("{}.is_contiguous()", name));
     if (tensor.align > 1) test(fmt::format("{}.data_ptr() % {} == 0", name, tensor.align));
@@ -160,7 +217,7 @@ private:
   const Proven& m_proven;
   const DispatchSource& m_source;
   std::string m_body;
-  std::vector<std::string> m_bound, m_later;
+  std::vector<std::string> m_bound, m_later, m_dtypes;
 };
 
 } // namespace

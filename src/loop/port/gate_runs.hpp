@@ -22,6 +22,11 @@ struct GateTrees {
 base::Expected<ledger::Validation> run_gate(const model::GateSpec& gate, const GateTrees& trees,
                                             const model::CommandRunner& runner);
 
+/// In words: gates that ran before under other terms, and those that ran and are gone. A bar that
+/// was lowered after it was missed is to be seen. `recorded`: validations in the order of record.
+std::vector<std::string> changed_terms(const std::vector<model::GateSpec>& gates,
+                                       const std::vector<ledger::Validation>& recorded);
+
 /// `sh -c command` in a tree; AKO_PORT_SIDE and AKO_PORT_TREE are set.
 base::Expected<base::CommandResult> run_in_tree(const std::string& command,
                                                 const base::fs::path& tree, const std::string& side,

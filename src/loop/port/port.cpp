@@ -198,6 +198,7 @@ private:
     source.args = argument_names(m_contract);
     source.entry_file = m_layout.entry;
     AKO_TRY(const Target target, m_session.target());
+    source.architecture = target.architecture();
     source.origin = fmt::format("{} of task {} (sources {}), measured on {}", m_incumbent.label,
                                 m_session.workdir().name(),
                                 m_incumbent.sources.snapshot.hash.substr(0, 12), target.name());

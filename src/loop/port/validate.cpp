@@ -37,7 +37,7 @@ public:
     AKO_TRY(const bool built, build_both());
     if (built) {
       AKO_TRY_STATUS(compare_flags());
-      if (!m_spec.library.empty() && !m_request.gates_only) AKO_TRY_STATUS(measure_operator());
+      if (!m_spec.measure.empty() && !m_request.gates_only) AKO_TRY_STATUS(measure_operator());
       if (passed_all()) AKO_TRY_STATUS(run_gates());
       if (passed_all()) look_at_profiles();
     }
@@ -72,11 +72,11 @@ private:
                    .next = "ako port"});
     m_out.branch = m_port.port.branch;
     m_out.commit = m_port.port.commit;
-    if (m_spec.library.empty() && m_contract.gates.empty())
+    if (m_spec.measure.empty() && m_contract.gates.empty())
       return fail(ErrorKind::refused, "nothing would show that the target got faster",
                   {.where = "task.toml",
-                   .found = "neither [port] library and measure nor a [[gate]]",
-                   .allowed = "the operator in the target's library, or a command with a number",
+                   .found = "neither [port] measure nor a [[gate]]",
+                   .allowed = "the operator in the target, or a command with a number",
                    .next = "add one of them (docs/discipline.md has examples)"});
     return {};
   }
@@ -156,6 +156,17 @@ private:
 
   Expected<TargetLibrary> library_in(const fs::path& tree) {
     TargetLibrary out;
+    if (is_python(m_contract.kernel.lane)) {
+      out.path = tree;
+      AKO_TRY(out.hash, workspace::Git(tree).run({"rev-parse", "--verify", "HEAD^{commit}"}));
+      return out;
+    }
+    if (m_spec.library.empty())
+      return fail(ErrorKind::invalid, "it is not said where the function to be measured is",
+                  {.where = "task.toml [port] library",
+                   .found = "nothing",
+                   .allowed = "the shared library that [port] build makes",
+                   .next = "name it beside measure"});
     AKO_TRY(out.path, base::resolve_inside(tree, m_spec.library));
     auto hash = base::sha256_file(out.path);
     if (!hash)
@@ -169,6 +180,8 @@ private:
   }
 
   Status measure_operator() {
+    AKO_TRY(const Incumbent incumbent, incumbent_of(m_session));
+    if (incumbent.kernel) m_contract.kernel = *incumbent.kernel;
     AKO_TRY(const TargetLibrary old_library, library_in(m_out.old_tree));
     AKO_TRY(const TargetLibrary new_library, library_in(m_out.new_tree));
     if (old_library.hash == new_library.hash)
@@ -176,22 +189,13 @@ private:
                    false,
                    "both builds are the same, byte for byte: the new kernel is not in the library",
                    {{"library", new_library.hash}}});
-    AKO_TRY(const Incumbent incumbent, incumbent_of(m_session));
-    if (incumbent.kernel) m_contract.kernel = *incumbent.kernel;
-    const auto* entry = incumbent.sources.find(m_contract.kernel.entry.file);
-    if (entry == nullptr)
-      return fail(ErrorKind::stale, "the measured entry's file is not among the kept sources",
-                  {.where = m_contract.kernel.entry.file,
-                   .found = incumbent.label,
-                   .allowed = "the entry that was measured",
-                   .next = "ako try"});
     AKO_TRY(const Target target, m_session.target());
     Builder builder(m_session.workdir(), m_contract, target.architecture());
     loop::Sides sides;
-    AKO_TRY(sides.candidate, target_side(builder, m_contract, m_spec, entry->content, new_library,
-                                         lanes::Role::candidate, "new"));
-    AKO_TRY(sides.incumbent, target_side(builder, m_contract, m_spec, entry->content, old_library,
-                                         lanes::Role::incumbent, "old"));
+    AKO_TRY(sides.candidate, target_side(builder, m_contract, m_spec, incumbent.sources,
+                                         new_library, lanes::Role::candidate, "new"));
+    AKO_TRY(sides.incumbent, target_side(builder, m_contract, m_spec, incumbent.sources,
+                                         old_library, lanes::Role::incumbent, "old"));
     AKO_TRY(sides.reference, must_build(builder.reference()));
     sides.against = "target:" + m_port.base.substr(0, 12);
     AKO_TRY(const auto recipes, judged_recipes(m_session));
@@ -207,6 +211,19 @@ private:
     return record_operator(report, target, old_library, new_library);
   }
 
+  /// Of modules: the tree is at its commit, and no tracked file differs from it.
+  Expected<bool> unchanged(const TargetLibrary& library) {
+    if (!is_python(m_contract.kernel.lane)) {
+      auto hash = base::sha256_file(library.path);
+      return hash && *hash == library.hash;
+    }
+    const workspace::Git git(library.path);
+    AKO_TRY(const std::string head, git.run({"rev-parse", "--verify", "HEAD^{commit}"}));
+    AKO_TRY(const std::string changes,
+            git.run({"status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"}));
+    return head == library.hash && changes.empty();
+  }
+
   Status record_operator(evaluation::Report& report, const Target& target,
                          const TargetLibrary& old_library, const TargetLibrary& new_library) {
     const model::Verdict& verdict = report.verdict;
@@ -217,10 +234,10 @@ private:
         fmt::format("{}: {}", model::to_string(verdict.outcome.kind), verdict.outcome.reason),
         {}};
     for (const auto& library : {old_library, new_library}) {
-      auto hash = base::sha256_file(library.path);
-      if (hash && *hash == library.hash) continue;
+      AKO_TRY(const bool same, unchanged(library));
+      if (same) continue;
       out.passed = false;
-      out.detail = "a library changed while it was measured: " + library.path.string();
+      out.detail = "what was loaded changed while it was measured: " + library.path.string();
     }
     out.data = {{"verdict", model::to_json(verdict)},
                 {"old_library", old_library.hash},
@@ -233,7 +250,18 @@ private:
                 std::move(report.samples.rows));
   }
 
+  Status note_changed_terms() {
+    AKO_TRY(ledger::Reader reader, m_session.reader());
+    AKO_TRY(auto recorded, reader.all<ledger::Validation>());
+    std::vector<ledger::Validation> before;
+    for (auto& each : recorded) before.push_back(std::move(each.payload));
+    for (auto& each : changed_terms(m_contract.gates, before))
+      m_out.untested.push_back(std::move(each));
+    return {};
+  }
+
   Status run_gates() {
+    AKO_TRY_STATUS(note_changed_terms());
     GateTrees trees{m_out.old_tree, m_out.new_tree, switch_variable(),
                     m_contract.limits.evaluation_seconds};
     for (const auto& gate : m_contract.gates) {

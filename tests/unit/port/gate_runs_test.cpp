@@ -68,5 +68,36 @@ TEST_F(Gates, AFileOfTheTreeMayHoldTheNumber) {
   EXPECT_FALSE(run("file:../old/r.json#vllm:avg_latency", "<= 0.8*base").passed);
 }
 
+TEST_F(Gates, AFileOfAnEarlierRunIsNoResult) {
+  says("echo '{\"avg_latency\": 2.0}' > r.json",
+       "[ -e r.json ] || echo '{\"avg_latency\": 1.0}' > r.json");
+  const auto stale = run("file:r.json#/avg_latency", "<= base");
+  EXPECT_FALSE(stale.passed);
+  EXPECT_NE(stale.detail.find("an earlier run"), std::string::npos) << stale.detail;
+}
+
+TEST(GateTerms, ABarThatWasLoweredIsSeen) {
+  const model::GateSpec gate{"service", "sh bench", "/rate", ">= 1.3*base"};
+  ledger::Validation then{"gate:service",
+                          false,
+                          {},
+                          {{"command", "sh bench"}, {"read", "/rate"}, {"must", ">= 1.3*base"}}};
+  EXPECT_TRUE(changed_terms({gate}, {then}).empty());
+  EXPECT_TRUE(changed_terms({gate}, {}).empty());
+  auto lower = gate;
+  lower.must = ">= 0.5*base";
+  const auto seen = changed_terms({lower}, {then});
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0], "gate service ran before with must = \">= 1.3*base\", now \">= 0.5*base\"; it "
+                     "was not reached then");
+  const auto gone = changed_terms({}, {then});
+  ASSERT_EQ(gone.size(), 1u);
+  EXPECT_NE(gone[0].find("gone from task.toml"), std::string::npos);
+  // The last run counts: what was seen once is not said for ever.
+  auto again = then;
+  again.data["must"] = ">= 0.5*base";
+  EXPECT_TRUE(changed_terms({lower}, {then, again}).empty());
+}
+
 } // namespace
 } // namespace ako::loop
