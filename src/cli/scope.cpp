@@ -2,6 +2,7 @@
 #include "base/fs.hpp"
 #include "cli/command.hpp"
 #include "loop/session.hpp"
+#include "loop/unknowns.hpp"
 #include "model/contract_toml.hpp"
 #include "profiles/calls.hpp"
 #include "workspace/call_sites.hpp"
@@ -61,7 +62,8 @@ base::Json shapes_json(const profiles::CallShapes& found) {
   for (const auto& shape : found.shapes) {
     base::Json axes = base::Json::object();
     for (const auto& [name, value] : shape.axes) axes[name] = value;
-    for (const auto& [name, dtype] : shape.dtypes) axes[name] = std::string(model::to_string(dtype));
+    for (const auto& [name, dtype] : shape.dtypes)
+      axes[name] = std::string(model::to_string(dtype));
     out.push_back({{"tag", shape.tag}, {"axes", std::move(axes)}, {"weight", shape.weight}});
   }
   return out;
@@ -141,7 +143,50 @@ base::Expected<Reply> scope_sites(const Context& context, const Arguments& argum
   return reply;
 }
 
+/// Why no library does this: on record, and in every report.
+base::Expected<Reply> explain_library(const Context& context, const Arguments& arguments) {
+  const std::string why = arguments.text("no-library");
+  if (why.find_first_not_of(" \t\n") == std::string::npos)
+    return base::fail(base::ErrorKind::usage, "the absence of a library needs a reason",
+                      {.where = "ako scope --no-library",
+                       .found = "nothing",
+                       .allowed = "one sentence: what was looked at, and why it does not do this",
+                       .next = "ako scope --no-library \"cuBLAS has no such epilogue\""});
+  AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::record));
+  AKO_TRY(ledger::Writer writer, session.writer());
+  AKO_TRY_STATUS(
+      writer.append(ledger::Note{loop::k_no_library, why, "user"}).map([](const auto&) {}));
+  Reply reply;
+  reply.text = "recorded: no library is a baseline: " + why + "\n";
+  reply.data = {{"no_library", why}};
+  return reply;
+}
+
+/// Nothing was asked: what is still unknown, by name.
+base::Expected<Reply> ask(const loop::Session& session) {
+  loop::ScopeFacts facts;
+  AKO_TRY(const ledger::Standing standing, session.standing());
+  if (standing.events > 0) {
+    AKO_TRY(ledger::Reader reader, session.reader());
+    AKO_TRY(facts, loop::scope_facts(reader));
+  }
+  Reply reply;
+  base::Json list = base::Json::array();
+  for (const auto& each : loop::unknowns(session.contract(), facts)) {
+    reply.text += fmt::format("{}\n    {}\n", each.what, each.how);
+    list.push_back({{"what", each.what}, {"how", each.how}});
+  }
+  if (reply.text.empty()) reply.text = "nothing that the scope asks for is unknown\n";
+  reply.data = {{"unknown", std::move(list)}};
+  return reply;
+}
+
 base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+  if (arguments.has("no-library")) return explain_library(context, arguments);
+  if (!arguments.has("calls") && !arguments.has("sites") && !arguments.has("trace") &&
+      !arguments.has("share"))
+    if (const auto session = loop::Session::open(context.dir, loop::Need::contract))
+      return ask(*session);
   if (arguments.has("calls")) return scope_calls(context, arguments);
   if (arguments.has("sites")) return scope_sites(context, arguments);
   AKO_TRY(profiles::ScopeReport report, look(context, arguments));
@@ -168,20 +213,21 @@ extern const Command k_scope{
     "grouped by operator, phase and family; launchers and shapes with their counts; neighbours\n"
     "that invite fusion; the end-to-end gain that Amdahl's law allows. Inside a task the proof\n"
     "goes on record. --calls turns recorded calls (python/ako_record, include/ako/record.h) into\n"
-    "[[shape]] tables with their weights; --sites finds a symbol's definition, launchers and "
-    "callers.",
+    "[[shape]] tables with their weights; --sites finds a symbol's definition, launchers and\n"
+    "callers. Without any of these, in a task: what is still unknown, by name.",
     {},
     {{"trace", "FILE", "the saved trace or report"},
      {"calls", "FILE", "recorded calls instead: shapes with weights for task.toml"},
      {"into", "FILE", "with --calls: write the [[shape]] tables there"},
      {"sites", "REPO::SYMBOL", "where a kernel is defined, launched, called and bound"},
+     {"no-library", "WHY", "put on record why no library is among the baselines"},
      {"kernel", "TEXT", "prove it for kernels whose name holds this (default: the longest)"},
      {"share", "PERCENT", "instead of a trace: the kernel's stated share of the whole time"},
      {"source", "TEXT", "with --share: where that figure comes from"},
      {"hot-from", "PERCENT", "end-to-end gain at the limit that counts as hot (default 5)"},
      {"lane", "LANE", "only moves of this lane: cuda, cutlass, triton, cute-dsl"},
      {"rows", "N", "rows of each table (default 12)"}},
-    {"ako scope --calls calls.jsonl", "ako scope --sites ../engine::rms_norm",
+    {"ako scope", "ako scope --calls calls.jsonl", "ako scope --sites ../engine::rms_norm",
      "ako scope --trace trace.json.gz", "ako scope --trace run.sqlite --kernel rmsnorm --json",
      "ako scope --share 18 --source \"service dashboard, March\" --kernel rmsnorm"},
     run};

@@ -69,9 +69,13 @@ base::Expected<Reply> run(const Context& context, const Arguments&) {
   loop::Next next =
       loop::next_step(facts.standing, missing, closed.empty() ? "" : closed.front().command);
   AKO_TRY(const Way way, way_of(session, facts));
+  std::string missing_for_port;
   // A confirmed incumbent that is not in the target is worth more than the next idea.
-  if (closed.empty() && !way.command.empty() && facts.standing.second_opinion_event)
-    next.command = way.command + " (or the next idea: " + next.command + ")";
+  if (closed.empty() && !way.command.empty() && facts.standing.second_opinion_event) {
+    const auto before = loop::closed_gates(loop::Claim::port, facts);
+    next.command = before.empty() ? way.command : before.front().command;
+    if (!before.empty()) missing_for_port = before.front().missing;
+  }
   std::vector<loop::Stop> stops;
   if (facts.standing.iterations > 0) {
     AKO_TRY(stops, loop::standing_stops(session));
@@ -87,6 +91,8 @@ base::Expected<Reply> run(const Context& context, const Arguments&) {
       report::status_text(facts.standing, baseline,
                           {session.workdir().name(), next.stands, next.missing, next.command});
   if (!way.text.empty()) reply.text += fmt::format("{:<12} {}\n", "target", way.text);
+  if (!missing_for_port.empty())
+    reply.text += fmt::format("{:<12} before a port: {}\n", "missing", missing_for_port);
   for (const auto& stop : stops)
     reply.text += fmt::format("{:<12} {}\n{:<12} {}\n", "stop", stop.text, "", stop.next);
   reply.data = {{"task", session.workdir().name()},

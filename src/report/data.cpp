@@ -1,5 +1,7 @@
 #include "report/data.hpp"
 
+#include "model/contract_toml.hpp"
+
 #include <algorithm>
 
 namespace ako::report {
@@ -140,6 +142,24 @@ std::optional<Claim> claim(const Data& data) {
   return out;
 }
 
+namespace {
+
+/// No library among the baselines: with the reason, or without one.
+std::string library_line(const Data& data) {
+  if (!data.contract) return {};
+  const auto contract = model::parse_contract(data.contract->echo, "the contract on record");
+  if (contract && std::any_of(contract->baselines.begin(), contract->baselines.end(),
+                              [](const auto& each) { return each.kind == "library"; }))
+    return {};
+  std::string why;
+  for (const auto& each : data.notes)
+    if (each.payload.topic == "no_library") why = each.payload.text;
+  return why.empty() ? "No library is among the baselines, and why is not said."
+                     : "No library is among the baselines: " + why;
+}
+
+} // namespace
+
 std::vector<std::string> untested(const Data& data) {
   std::vector<std::string> out;
   if (!data.baseline) out.emplace_back("No baseline is on record.");
@@ -173,6 +193,7 @@ std::vector<std::string> untested(const Data& data) {
       for (const auto& line :
            base::get_or<base::Json>(each.payload.data, "untested", base::Json::array()))
         if (line.is_string()) out.push_back("In the target: " + line.get<std::string>());
+  if (const std::string line = library_line(data); !line.empty()) out.push_back(line);
   for (const auto& each : data.notes)
     if (each.payload.topic == "untested" || each.payload.topic == "risk")
       out.push_back(each.payload.text);

@@ -47,13 +47,15 @@ g++ -O1 bench/bench.cpp -o build/bench -Lbuild -lengine -Wl,-rpath,"$PWD/build"
     ".gitignore": "build/\n",
 }
 
-PORT = """
+GATE = """
 [[gate]]
 name = "service"
 command = "./build/bench"
 read = "/calls_per_second"
 must = ">= 1.3*base"
+"""
 
+PORT = """
 [port]
 repository = "../engine"
 folder = "src/kernels/halve"
@@ -147,16 +149,24 @@ class Workflow(Case):
         sites = self.ako("scope", "--sites", "../engine::halve", at=task, exit=0).data["sites"]
         self.assertIn(("call", "src/engine.cpp", "engine_halve"), [(s["kind"], s["file"], s["function"]) for s in sites])
 
+        # What is not known is asked for by name; that no library does this is said.
+        asked = [each["what"] for each in self.ako("scope", at=task, exit=0).data["unknown"]]
+        self.assertIn("where is it called in production?", asked)
+        self.assertIn("what is the fastest library that does this, or why is there none?", asked)
+
         # Gates: no port before there is something confirmed to port.
         self.refused("port", at=task, exit=4, kind="refused", says="ako check")
         self.quietly("check", at=task)
         self.quietly("baseline", at=task)
         self.ako("refs", "read", "--required", at=task, exit=0)
+        self.refused("port", at=task, exit=4, kind="refused", says="ako scope --no-library")
+        self.refused("scope", "--no-library", " ", at=task, exit=2, kind="usage", says="needs a reason")
+        self.ako("scope", "--no-library", "no library halves a vector", at=task, exit=0)
         self.refused("port", at=task, exit=4, kind="refused", says="the baseline stands")
         self.refused("validate", at=task, exit=4, kind="refused", says="ako port")
         tried = self.improved(task)
         self.assertEqual([p["result"] for p in tried.data["predicted"]], ["held", "held"], tried.data["predicted"])
-        self.assertIn("ako port", self.ako("status", at=task, exit=0).data["next"])
+        self.assertEqual(self.ako("status", at=task, exit=0).data["next"], "ako port")
 
         # Port: a branch more in the target, and nothing else.
         before = self.fingerprint(engine)
@@ -178,6 +188,11 @@ class Workflow(Case):
         self.git(self.folder, "clone", "-q", str(engine), str(clone))
         self.git(clone, "apply", str(self.folder / "halve.patch"))
         self.assertTrue(self.ako("port", at=task, exit=0).data["again"])
+
+        # A gate that is thought of now voids nothing that was measured.
+        with (task / "task.toml").open("a") as file:
+            file.write(GATE)
+        self.assertEqual(self.ako("status", at=task, exit=0).data["next"], "ako validate")
 
         # Validate: judged and measured in the target's own build, and by its own benchmark.
         valid = self.until_quiet("validate", at=task)
@@ -203,6 +218,7 @@ class Workflow(Case):
             self.assertIn(f"{number}. **{title}.**", text)
         self.assertIn("src/kernels/halve/kernel/halve.cpp", text)
         self.assertIn("(confirmed)", text)
+        self.assertIn("No library is among the baselines: no library halves a vector", text)
         self.assertNotIn("not confirmed inside the target", text)
 
         found = self.ako("verify", "--archive", archive, exit=0).data

@@ -72,6 +72,8 @@ const Missing k_missing[] = {
      "ako try --direction", "new direction"},
     {"harness not clean", [](Facts& f) { f.harness_trouble = "AKO4ALL has changes"; },
      Claim::baseline, Gate::clean_harness, "ako preflight", "AKO4ALL has changes"},
+    {"no library and no reason", [](Facts& f) { f.library_trouble = "no baseline is the fastest"; },
+     Claim::port, Gate::library_baseline, "ako scope --no-library", "no baseline is the fastest"},
     {"incumbent not confirmed", [](Facts& f) { f.standing.incumbent = ledger::IterationRow{}; },
      Claim::port, Gate::second_opinion, "ako try", "no second opinion"},
 };
