@@ -201,6 +201,7 @@ private:
   std::string dispatch() const {
     std::string symbol = m_contract.kernel.entry.symbol;
     return fmt::format(
+        "@functools.lru_cache(maxsize=64)\n"
         "def {0}_or(old):\n"
         "    \"\"\"The new kernel where it was proven and is wanted, else `old`.\"\"\"\n\n"
         "    @functools.wraps(old)\n"
