@@ -197,7 +197,8 @@ class Workflow(Case):
         # Validate: judged and measured in the target's own build, and by its own benchmark.
         valid = self.until_quiet("validate", at=task)
         self.assertEqual(valid.data["state"], "confirmed", valid)
-        self.assertEqual([s["name"] for s in valid.data["steps"]], ["build:old", "build:new", "flags", "operator", "gate:service"])
+        self.assertEqual([s["name"] for s in valid.data["steps"]], ["build:old", "build:new", "flags", "operator", "gate:service",
+                                                             "profile:target:old", "profile:target:new"])
         self.assertIn("-std", valid.data["steps"][2]["detail"])  # the target's C++17 against the lane's C++20
         self.assertGreater(valid.data["verdict"]["interval"]["low"], 0.1)
         self.assertEqual(valid.data["verdict"]["against"][:7], "target:")
@@ -218,6 +219,7 @@ class Workflow(Case):
             self.assertIn(f"{number}. **{title}.**", text)
         self.assertIn("src/kernels/halve/kernel/halve.cpp", text)
         self.assertIn("(confirmed)", text)
+        self.assertIn("inference: target:new, shape N=256", text)
         self.assertIn("No library is among the baselines: no library halves a vector", text)
         self.assertNotIn("not confirmed inside the target", text)
 

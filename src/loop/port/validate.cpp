@@ -191,7 +191,7 @@ private:
                    {{"library", new_library.hash}}});
     AKO_TRY(const Target target, m_session.target());
     Builder builder(m_session.workdir(), m_contract, target.architecture());
-    loop::Sides sides;
+    Sides& sides = m_sides;
     AKO_TRY(sides.candidate, target_side(builder, m_contract, m_spec, incumbent.sources,
                                          new_library, lanes::Role::candidate, "new"));
     AKO_TRY(sides.incumbent, target_side(builder, m_contract, m_spec, incumbent.sources,
@@ -274,21 +274,23 @@ private:
     return {};
   }
 
-  /// Where there is a device: why it got faster. A look that fails rejects nothing.
+  /// The function in the target before and after: why it got faster. Without counters it is
+  /// reasoned from the measured times, and says so. A look that fails rejects nothing.
   void look_at_profiles() {
-    if (!needs_device(m_contract.kernel.lane)) return;
-    for (const std::string& side : {std::string("baseline:"), std::string("incumbent")}) {
+    if (!m_out.verdict) {
+      m_out.untested.emplace_back("no profile: the operator was not measured in the target");
+      return;
+    }
+    for (const Built* side : {&m_sides.incumbent, &m_sides.candidate}) {
       ProfileRequest request;
-      request.side = side;
-      if (side == "baseline:") {
-        auto name = fastest_baseline(m_session);
-        if (!name) continue;
-        request.side += *name;
-      }
+      request.side = side->label;
+      request.built = *side;
+      for (const auto& shape : m_out.verdict->shapes)
+        request.times_ns[shape.tag] = side == &m_sides.candidate ? shape.new_ns : shape.old_ns;
       auto looked = profile(m_session, request, executors::local_runner());
       if (looked)
-        m_out.steps.push_back({"profile:" + request.side, true, profile_summary(*looked), {}});
-      else m_out.untested.push_back("no profile of " + request.side + ": " + looked.error().text());
+        m_out.steps.push_back({"profile:" + side->label, true, profile_summary(*looked), {}});
+      else m_out.untested.push_back("no profile of " + side->label + ": " + looked.error().text());
     }
   }
 
@@ -333,6 +335,7 @@ private:
   PortState m_port;
   model::Contract m_contract; ///< with the [kernel] that the incumbent was kept under
   std::optional<ledger::Writer> m_writer;
+  Sides m_sides; ///< the target's functions, as they were measured
   ValidateResult m_out;
 };
 
