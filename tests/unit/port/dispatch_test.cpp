@@ -128,6 +128,12 @@ TEST(Dispatch, TheNewKernelRunsExactlyWhereItWasProven) {
   EXPECT_EQ(run_native(contract(), spec(), k_calls, "env -u ENGINE_HALVE"), "222111 111\n");
 }
 
+TEST(Dispatch, AnOperandThatIsLeftOutTakesTheOldPath) {
+  const std::string calls =
+      R"(std::printf("%d%d", eng_call(x, y, 0.5f, 16, 8), eng_call(nullptr, y, 0.5f, 16, 8));)";
+  EXPECT_EQ(run_native(contract(), spec(), calls, "env -u ENGINE_HALVE"), "21\n");
+}
+
 TEST(Dispatch, TheSwitchKeepsTheOldPath) {
   EXPECT_EQ(run_native(contract(), spec(), k_calls, "ENGINE_HALVE=old"), "111111 111\n");
   auto off = spec();
