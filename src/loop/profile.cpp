@@ -313,8 +313,11 @@ base::Expected<Profiled> profile(const Session& session, const ProfileRequest& r
   Builder builder(session.workdir(), session.contract());
   std::optional<Built> built;
   if (request.command.empty()) {
-    if (request.built) built = request.built;
-    else AKO_TRY(built, build_side(session, builder, request.side));
+    if (request.built) {
+      built = request.built;
+    } else {
+      AKO_TRY(built, build_side(session, builder, request.side));
+    }
     out.snapshot = built->sources.snapshot.hash;
   }
   if (request.way == ProfileRequest::Way::infer) {

@@ -150,7 +150,7 @@ TEST(Gates, EachHasAName) {
                     Gate::citation, Gate::clean_harness, Gate::second_opinion})
     names.emplace_back(to_string(gate));
   EXPECT_THAT(names, ElementsAre("contract-proven", "reading", "baseline", "direction", "citation",
-                                 "clean-harness", "second-opinion"));
+                                 "clean-harness", "library-baseline", "second-opinion"));
 }
 
 } // namespace
