@@ -146,8 +146,9 @@ TEST(Gates, AClosedGateRefusesWithFindingAndRemedyAndAWaiverPasses) {
 
 TEST(Gates, EachHasAName) {
   std::vector<std::string> names;
-  for (Gate gate : {Gate::contract_proven, Gate::reading, Gate::baseline, Gate::direction,
-                    Gate::citation, Gate::clean_harness, Gate::second_opinion})
+  for (Gate gate :
+       {Gate::contract_proven, Gate::reading, Gate::baseline, Gate::direction, Gate::citation,
+        Gate::clean_harness, Gate::library_baseline, Gate::second_opinion})
     names.emplace_back(to_string(gate));
   EXPECT_THAT(names, ElementsAre("contract-proven", "reading", "baseline", "direction", "citation",
                                  "clean-harness", "library-baseline", "second-opinion"));
