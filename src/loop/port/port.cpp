@@ -114,6 +114,7 @@ private:
     const bool moved = last->base != m_base;
     if (*now == last->port.commit && !moved) {
       m_out.again = true;
+      m_out.proven = proven_of(m_contract, judged_edges(m_contract));
       m_out.port = last->port;
       AKO_TRY(m_out.tree, m_store.work_tree("new", *now, {m_spec.folder}));
       return true;
