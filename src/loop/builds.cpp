@@ -96,6 +96,18 @@ base::Expected<BuildOutcome> Builder::from_sources(model::Sources sources, lanes
   return build(contract.kernel.lane, std::move(request));
 }
 
+base::Expected<BuildOutcome> Builder::from_kernel(model::Sources sources, lanes::Role role,
+                                                  const model::Kernel& kernel) {
+  model::Contract contract = m_contract;
+  contract.kernel = kernel;
+  lanes::BuildRequest request;
+  request.contract = &contract;
+  request.role = role;
+  request.sources = std::move(sources);
+  request.task_dir = m_workdir.task();
+  return build(kernel.lane, std::move(request));
+}
+
 base::Expected<BuildOutcome> Builder::candidate(const std::vector<std::string>& extra_flags) {
   AKO_TRY(model::Sources sources, workspace::take_snapshot(m_workdir, m_contract));
   return from_sources(std::move(sources), lanes::Role::candidate, extra_flags);

@@ -42,6 +42,10 @@ public:
   /// Given sources in the candidate's place: a kept incumbent, a canary.
   base::Expected<BuildOutcome> from_sources(model::Sources sources, lanes::Role role,
                                             const std::vector<std::string>& extra_flags = {});
+  /// The same under another [kernel] than the contract's: of an earlier lane, of a target's
+  /// library.
+  base::Expected<BuildOutcome> from_kernel(model::Sources sources, lanes::Role role,
+                                           const model::Kernel& kernel);
   /// "g++ (Debian 12.2.0) 12.2.0" of the contract's lane; empty when there is none.
   std::string compiler() const;
 

@@ -30,6 +30,10 @@ std::vector<model::ResolvedShape> resolve_cases(const model::Contract& contract,
 
 } // namespace
 
+std::vector<model::ShapeCase> judged_edges(const model::Contract& contract) {
+  return model::edge_shapes(contract, k_edge_bytes);
+}
+
 Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& contract,
                   const std::vector<model::ResolvedShape>& shapes, const Sides& sides,
                   const std::vector<inputs::Recipe>& recipes, Scope scope, const Target& target,
@@ -40,7 +44,7 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
   request.contract = &contract;
   request.shapes = shapes;
   if (scope == Scope::whole) {
-    request.edges = resolve_cases(contract, model::edge_shapes(contract, k_edge_bytes));
+    request.edges = resolve_cases(contract, judged_edges(contract));
     request.hidden = resolve_cases(
         contract, model::hidden_shapes(contract, out.hidden_seed, k_hidden_shapes, k_edge_bytes));
   }

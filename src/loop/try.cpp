@@ -5,8 +5,10 @@
 #include "executors/runner.hpp"
 #include "loop/environment.hpp"
 #include "loop/interrupt.hpp"
+#include "loop/lane.hpp"
 #include "loop/profile.hpp"
 #include "loop/reading.hpp"
+#include "model/contract_toml.hpp"
 #include "model/nearest.hpp"
 #include "workspace/commit.hpp"
 #include "workspace/git.hpp"
@@ -46,9 +48,11 @@ public:
 
   base::Expected<TryResult> run() {
     AKO_TRY(base::FileLock lock, m_session.lock());
+    AKO_TRY_STATUS(read_prediction());
     AKO_TRY_STATUS(pass_gates());
     const std::int64_t started = base::monotonic_ns();
     if (base::Status built = build(); !built) return ended_early(std::move(built).error());
+    look_for_the_same();
     if (m_built) AKO_TRY_STATUS(evaluate());
     if (m_verdict.outcome.kind == model::OutcomeKind::interrupted) return record_interruption();
     m_out.step = decide(m_verdict, m_request.flag_risk);
@@ -56,12 +60,68 @@ public:
       AKO_TRY_STATUS(measure_against_baseline());
     m_iteration.seconds = static_cast<double>(base::monotonic_ns() - started) / 1e9;
     AKO_TRY_STATUS(record());
+    AKO_TRY_STATUS(hold_prediction());
     AKO_TRY_STATUS(stall_if_due());
+    if (auto found = standing_stops(m_session)) m_out.stops = std::move(*found);
     AKO_TRY_STATUS(settle_files());
     return std::move(m_out);
   }
 
 private:
+  base::Status read_prediction() {
+    if (m_request.predict.empty()) return {};
+    std::vector<std::string> tags;
+    for (const auto& shape : m_session.shapes()) tags.push_back(shape.tag);
+    AKO_TRY(m_prediction, parse_prediction(m_request.predict, tags));
+    return {};
+  }
+
+  /// Said before anything is measured: nobody can bend it to the figures afterwards.
+  base::Status note_prediction() {
+    if (m_prediction.empty()) return {};
+    return append(ledger::Note{
+        "prediction", fmt::format("iteration {}: {}", m_out.number, m_request.predict), "user"});
+  }
+
+  base::Status hold_prediction() {
+    if (m_prediction.empty()) return {};
+    m_out.predicted = hold_against(m_prediction, m_verdict, m_iteration.artifact);
+    return append(ledger::Note{
+        "prediction_outcome",
+        fmt::format("iteration {}: {}", m_out.number, text_of(m_out.predicted)), "ako"});
+  }
+
+  /// An attempt that failed comes back under another hypothesis, or with other comments: it is
+  /// measured again if that is wanted, but not unknowingly.
+  void look_for_the_same() {
+    auto reader = m_session.reader();
+    if (!reader) return;
+    auto same = reader->with_snapshot(m_sources.snapshot.hash);
+    if (same && *same) m_out.tried_before = **same;
+    if (!m_out.tried_before)
+      if (auto alike = with_attachment(*reader, base::sha256(normalised_hash(m_sources)));
+          alike && *alike)
+        m_out.tried_before = **alike;
+    if (m_out.tried_before)
+      m_out.warnings.push_back(fmt::format(
+          "this was tried before: iteration {} ({}) ended {}", m_out.tried_before->number,
+          m_out.tried_before->hypothesis, model::to_string(m_out.tried_before->outcome)));
+  }
+
+  /// The iteration that carries an attachment of this hash.
+  static base::Expected<std::optional<ledger::IterationRow>>
+  with_attachment(ledger::Reader& reader, const base::Hash& hash) {
+    AKO_TRY(
+        base::Statement select,
+        reader.database().prepare("SELECT json_extract(json, '$.snapshot.hash') FROM event WHERE "
+                                  "kind = 'iteration' AND instr(json, ?) > 0 ORDER BY seq DESC "
+                                  "LIMIT 1"));
+    select.bind(1, std::string_view(hash));
+    AKO_TRY(const bool any, select.step());
+    if (!any) return std::optional<ledger::IterationRow>{};
+    return reader.with_snapshot(select.text(0));
+  }
+
   base::Status pass_gates() {
     AKO_TRY(m_facts, m_session.facts());
     m_facts.direction_given = !m_request.direction.empty();
@@ -78,6 +138,7 @@ private:
           ledger::Waiver{to_string(gate.gate), *m_request.waive, "try", m_request.waived_by}));
     }
     m_out.number = m_facts.standing.iterations + 1;
+    AKO_TRY_STATUS(note_prediction());
     AKO_TRY(m_incumbent, incumbent_of(m_session));
     return {};
   }
@@ -149,7 +210,10 @@ private:
     AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
     if (report.verdict.outcome.kind == model::OutcomeKind::interrupted)
       m_out.warnings.push_back("stopped before it was measured against the baseline");
-    else m_iteration.versus_baseline = report.verdict;
+    else {
+      m_iteration.versus_baseline = report.verdict;
+      m_versus_samples = std::move(report.samples.rows);
+    }
     return {};
   }
 
@@ -180,7 +244,12 @@ private:
     m_iteration.number = m_out.number;
     m_iteration.hypothesis = m_request.hypothesis;
     m_iteration.prediction = m_request.prediction;
+    if (!m_request.predict.empty())
+      m_iteration.prediction += (m_iteration.prediction.empty() ? "" : "; ") + m_request.predict;
     m_iteration.predicted_gain = m_request.predicted_gain;
+    for (const Term& term : m_prediction)
+      if (term.metric == Term::Metric::gain && term.shape.empty() && term.relation.starts_with(">"))
+        m_iteration.predicted_gain = term.value;
     m_iteration.cites = model::join(m_cited);
     m_iteration.direction = m_request.direction;
     m_iteration.lane = model::to_string(m_session.contract().kernel.lane);
@@ -198,6 +267,7 @@ private:
     AKO_TRY(ledger::Appended appended,
             m_writer->append(m_iteration, std::move(blobs), m_report.samples.rows));
     m_head = appended.hash;
+    AKO_TRY_STATUS(record_against_baseline());
     if (!m_request.direction.empty())
       AKO_TRY_STATUS(
           append(ledger::Direction{m_request.direction, m_iteration.lane, m_out.number - 1}));
@@ -206,6 +276,20 @@ private:
           append(ledger::SecondOpinion{m_out.number, m_sources.snapshot.hash, m_verdict.confirmed,
                                        "self-timed", *m_report.second}));
     m_out.iteration = m_iteration;
+    return {};
+  }
+
+  /// With its samples, so that this figure too can be worked out again.
+  base::Status record_against_baseline() {
+    if (m_versus_samples.empty()) return {};
+    ledger::Compare compare;
+    compare.old_name = m_iteration.versus_baseline->against;
+    compare.new_name = fmt::format("iteration {}", m_out.number);
+    compare.new_snapshot = m_sources.snapshot.hash;
+    compare.verdict = *m_iteration.versus_baseline;
+    compare.how = m_iteration.how;
+    AKO_TRY(ledger::Appended appended, m_writer->append(compare, {}, std::move(m_versus_samples)));
+    m_head = appended.hash;
     return {};
   }
 
@@ -223,8 +307,12 @@ private:
         const std::size_t end = diff->find("\n\n");
         m_iteration.change = diff->substr(0, end);
         out.push_back({"diff", end == std::string::npos ? "" : diff->substr(end + 2)});
+        m_out.width = width_of(out.back().bytes);
+        if (std::string wide = wider_than_one_idea(m_out.width); !wide.empty())
+          m_out.warnings.push_back(std::move(wide));
       }
     }
+    out.push_back({"normalised", normalised_hash(m_sources)});
     if (m_built) {
       base::Json record = {{"correctness", m_report.correctness},
                            {"loaded", m_report.loaded},
@@ -315,7 +403,12 @@ private:
     return append(ledger::Committed{m_out.number, *id, commit.ledger_head});
   }
 
+  /// After a change of lane a failed step goes back to where the new lane began: the incumbent's
+  /// sources are another lane's.
   base::Expected<model::Sources> incumbent_sources() {
+    const model::Lane lane = m_session.contract().kernel.lane;
+    if (m_incumbent.kernel && m_incumbent.kernel->lane != lane)
+      return workspace::read_snapshot(m_session.workdir(), lane_start_name(lane));
     if (m_incumbent.iteration > 0) return m_incumbent.sources;
     return workspace::read_snapshot(m_session.workdir(),
                                     workspace::kept_name(m_incumbent.iteration));
@@ -327,6 +420,7 @@ private:
   Target m_target;
   Builder m_builder;
   Facts m_facts;
+  std::vector<Term> m_prediction;
   Incumbent m_incumbent;
   std::vector<std::string> m_cited;
   std::optional<ledger::Writer> m_writer;
@@ -339,6 +433,7 @@ private:
   std::uint64_t m_hidden_seed = 0;
   std::vector<inputs::Recipe> m_recipes;
   model::Verdict m_verdict;
+  std::vector<model::Sample> m_versus_samples; ///< where it was measured against the baseline apart
   ledger::Iteration m_iteration;
   TryResult m_out;
 };
@@ -357,6 +452,30 @@ base::Expected<TryResult> try_candidate(const Session& session, const TryRequest
   return Try(session, request, write_texts, std::move(target)).run();
 }
 
+base::Expected<std::vector<Stop>> standing_stops(const Session& session) {
+  constexpr std::int64_t k_recent = 6;
+  StopFacts facts;
+  for (const auto& shape : session.shapes()) facts.shapes.push_back(shape.tag);
+  AKO_TRY(ledger::Reader reader, session.reader());
+  AKO_TRY(const auto rows, reader.page(k_recent));
+  for (const auto& row : rows) {
+    AKO_TRY(auto recorded, reader.iteration(row.number));
+    if (recorded) facts.recent.push_back(std::move(recorded->payload));
+  }
+  AKO_TRY(const auto ports, reader.all<ledger::Port>());
+  for (const auto& each : ports) {
+    const auto iteration = base::get_or<std::int64_t>(each.payload.data, "iteration", 0);
+    // Of one port the last word counts.
+    if (each.payload.state == "rejected") {
+      facts.rejected_iteration = iteration;
+      facts.rejected_reason = each.payload.detail;
+      facts.confirmed_iteration = 0;
+    }
+    if (each.payload.state == "confirmed") facts.confirmed_iteration = iteration;
+  }
+  return stops(facts);
+}
+
 base::Expected<std::string> fastest_baseline(const Session& session) {
   AKO_TRY(ledger::Reader reader, session.reader());
   AKO_TRY(auto baseline, reader.last<ledger::Baseline>());
@@ -368,6 +487,28 @@ base::Expected<std::string> fastest_baseline(const Session& session) {
                      .allowed = "[[baseline]] with name and entry",
                      .next = "add the kernel as it is in the target repository as a [[baseline]]"});
 }
+
+namespace {
+
+/// [kernel] of the contract that an iteration was kept under, where it is not today's.
+base::Expected<std::optional<model::Kernel>> kernel_of(const Session& session,
+                                                       std::int64_t number) {
+  AKO_TRY(ledger::Reader reader, session.reader());
+  AKO_TRY(const auto recorded, reader.iteration(number));
+  std::optional<model::Kernel> out;
+  if (!recorded || recorded->payload.contract == session.contract().hash) return out;
+  AKO_TRY(const auto contracts, reader.all<ledger::ContractSeen>());
+  for (const auto& each : contracts) {
+    if (each.payload.hash != recorded->payload.contract) continue;
+    AKO_TRY(model::Contract then,
+            model::parse_contract(each.payload.echo, "the contract on record"));
+    if (!(then.kernel == session.contract().kernel)) out = std::move(then.kernel);
+    return out;
+  }
+  return out;
+}
+
+} // namespace
 
 base::Expected<Incumbent> incumbent_of(const Session& session) {
   AKO_TRY(ledger::Standing standing, session.standing());
@@ -394,11 +535,14 @@ base::Expected<Incumbent> incumbent_of(const Session& session) {
                        .found = out.sources.snapshot.hash.substr(0, 12),
                        .allowed = standing.incumbent->snapshot.substr(0, 12),
                        .next = "ako verify"});
+  AKO_TRY(out.kernel, kernel_of(session, out.iteration));
   return out;
 }
 
 base::Expected<BuildOutcome> build_incumbent_side(Builder& builder, const Incumbent& incumbent) {
   if (incumbent.iteration == 0) return builder.baseline(incumbent.baseline);
+  if (incumbent.kernel)
+    return builder.from_kernel(incumbent.sources, lanes::Role::incumbent, *incumbent.kernel);
   return builder.from_sources(incumbent.sources, lanes::Role::incumbent);
 }
 

@@ -24,6 +24,7 @@ constexpr KeySpec k_top[] = {
     {"tunable", "list of tables", "none", "parameters of the candidate that a search may set"},
     {"gate", "list of tables", "none", "commands that must also be satisfied"},
     {"limits", "table", "see below", "time and memory that a run may take"},
+    {"port", "table", "none", "where a winner goes; no part of the contract's identity"},
 };
 
 constexpr KeySpec k_kernel[] = {
@@ -156,7 +157,7 @@ constexpr KeySpec k_tunable[] = {
 constexpr KeySpec k_gate[] = {
     {"name", "identifier", "required", "unique among gates"},
     {"command", "string", "required", "what is run"},
-    {"read", "string", "required", "JSON pointer or regular expression that finds its number"},
+    {"read", "string", "required", "JSON pointer, regular expression, or sglang:, vllm:, diffusion: KEY that finds its number"},
     {"must", "string", "required", "what the number must reach, such as >= 0.99*base"},
 };
 
@@ -170,6 +171,24 @@ constexpr KeySpec k_limits[] = {
     {"placements", "integer", "20", "sets of buffers at most"},
     {"pairs", "integer", "10", "pairs of blocks per placement at most"},
     {"threads", "integer", "1", "cores a call may use on the cpu lane; 0 = all there are"},
+};
+
+constexpr KeySpec k_port[] = {
+    {"repository", "path", "required", "git repository that the kernel comes from, from the task folder or absolute"},
+    {"branch", "string", "the one checked out there", "branch that the port is made for; it is not moved"},
+    {"folder", "path", "required", "folder in the repository for kernel/ and the dispatch"},
+    {"call_site", "path", "none", "file in the repository whose call is led to the new kernel"},
+    {"call", "string", "none", "callee as it is written there, such as engine::rmsnorm"},
+    {"patches", "list of paths", "none", "git diffs in the task that integrate instead, or as well"},
+    {"paths", "list of paths", "none", "files and folders in the repository that patches may touch"},
+    {"switch", "identifier", "required", "keeps the old path reachable"},
+    {"switch_kind", "environment, macro", "environment", "read at run time, or defined when compiling"},
+    {"otherwise", "new, old", "new", "the path taken where the switch says nothing"},
+    {"build", "string", "none", "command that builds the repository, run in a work tree's root"},
+    {"build_seconds", "number", "600", "for one build"},
+    {"library", "path", "none", "shared library that the build makes, to be measured"},
+    {"measure", "string", "none", "its C symbol, or package.module:function in Python, that takes the contract's arguments"},
+    {"compile_commands", "path", "none", "compile_commands.json that the build writes, to compare flags"},
 };
 
 constexpr SectionSpec k_sections[] = {
@@ -189,6 +208,7 @@ constexpr SectionSpec k_sections[] = {
     {"tunable", "[[tunable]]", k_tunable},
     {"gate", "[[gate]]", k_gate},
     {"limits", "[limits]", k_limits},
+    {"port", "[port]", k_port},
 };
 // clang-format on
 

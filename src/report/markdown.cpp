@@ -1,6 +1,7 @@
 #include "report/markdown.hpp"
 
 #include "base/time.hpp"
+#include "report/handoff.hpp"
 #include "report/roofline.hpp"
 #include "report/text/words.hpp"
 
@@ -133,8 +134,9 @@ std::string report_md(const Data& data) {
         fmt::format("Kernel {}, lane {}. ", md_line(data.task->kernel), md_line(data.task->lane));
   out += fmt::format("{} iterations; record as of {}.\n\n", data.standing.iterations,
                      base::iso_time(data.standing.last_ts_ns));
-  return out + outcome_section(data) + caveats_section(data) + per_shape_section(data) +
-         roof_section(data) + iterations_section(data) + how_section(data) + rest_section(data);
+  return out + outcome_section(data) + handoff_md(data) + caveats_section(data) +
+         per_shape_section(data) + roof_section(data) + iterations_section(data) +
+         how_section(data) + rest_section(data);
 }
 
 } // namespace ako::report

@@ -245,7 +245,7 @@ Expected<std::string> PortStore::commit_patches(const std::string& parent,
                    .allowed = "a git diff against " + parent.substr(0, 12),
                    .next = "make the patch anew against that commit"});
   }
-  Git::Call write = call({"write-tree"});
+  Git::Call write = call({"write-tree", "--missing-ok"});
   write.index = index;
   AKO_TRY(const std::string tree, Git(m_home).run(write));
   Git::Call commit = call({"commit-tree", tree, "-p", parent, "-F", "-"}, message);

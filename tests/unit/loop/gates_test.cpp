@@ -72,6 +72,8 @@ const Missing k_missing[] = {
      "ako try --direction", "new direction"},
     {"harness not clean", [](Facts& f) { f.harness_trouble = "AKO4ALL has changes"; },
      Claim::baseline, Gate::clean_harness, "ako preflight", "AKO4ALL has changes"},
+    {"no library and no reason", [](Facts& f) { f.library_trouble = "no baseline is the fastest"; },
+     Claim::port, Gate::library_baseline, "ako scope --no-library", "no baseline is the fastest"},
     {"incumbent not confirmed", [](Facts& f) { f.standing.incumbent = ledger::IterationRow{}; },
      Claim::port, Gate::second_opinion, "ako try", "no second opinion"},
 };
@@ -144,11 +146,12 @@ TEST(Gates, AClosedGateRefusesWithFindingAndRemedyAndAWaiverPasses) {
 
 TEST(Gates, EachHasAName) {
   std::vector<std::string> names;
-  for (Gate gate : {Gate::contract_proven, Gate::reading, Gate::baseline, Gate::direction,
-                    Gate::citation, Gate::clean_harness, Gate::second_opinion})
+  for (Gate gate :
+       {Gate::contract_proven, Gate::reading, Gate::baseline, Gate::direction, Gate::citation,
+        Gate::clean_harness, Gate::library_baseline, Gate::second_opinion})
     names.emplace_back(to_string(gate));
   EXPECT_THAT(names, ElementsAre("contract-proven", "reading", "baseline", "direction", "citation",
-                                 "clean-harness", "second-opinion"));
+                                 "clean-harness", "library-baseline", "second-opinion"));
 }
 
 } // namespace

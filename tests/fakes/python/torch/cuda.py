@@ -26,6 +26,15 @@ def get_device_name(ordinal):
     return "Scripted device"
 
 
+def get_device_capability(device=None):
+    asked, out = driver().cuDeviceGetAttribute, []
+    for which in (75, 76):  # major and minor, as the driver numbers them
+        value = ctypes.c_int()
+        asked(ctypes.byref(value), which, 0)
+        out.append(value.value)
+    return tuple(out)
+
+
 class ExternalStream:
     def __init__(self, stream_ptr, device=None):
         self.cuda_stream = stream_ptr
