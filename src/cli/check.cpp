@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/words.hpp"
 #include "lanes/registry.hpp"
+#include "loop/not_judged.hpp"
 #include "model/contract_toml.hpp"
 
 #include <fmt/format.h>
@@ -74,6 +75,7 @@ base::Expected<Reply> run_check(const Context& context, const Arguments& argumen
                 {"sides", sides_json(result.sides)},
                 {"recipes", result.test.recipes},
                 {"seconds", result.test.seconds}};
+  reply.warnings = loop::not_judged(session.contract());
   reply.outcome = result.outcome;
   return reply;
 }

@@ -12,12 +12,26 @@
 namespace ako::cli {
 namespace {
 
-/// Where the files go.
-std::filesystem::path folder_of(const Arguments& arguments, const loop::Session& session) {
-  const auto into = arguments.has("into") ? std::filesystem::absolute(arguments.text("into"))
-                                          : session.workdir().task();
-  base::sweep_unfinished(into);
-  return into;
+/// --into, or the task's own folder. One new folder may be made; a whole path of them is a slip.
+base::Expected<std::filesystem::path> target_folder(const Arguments& arguments,
+                                                    const loop::Session& session) {
+  if (!arguments.has("into")) return session.workdir().task();
+  std::error_code why;
+  const std::filesystem::path named =
+      std::filesystem::absolute(arguments.text("into"), why).lexically_normal();
+  // "dir/" has an empty last part.
+  const std::filesystem::path into = named.has_filename() ? named : named.parent_path();
+  const auto kind = std::filesystem::status(into, why).type();
+  using Type = std::filesystem::file_type;
+  if (kind == Type::directory) return into;
+  const bool parent = std::filesystem::is_directory(into.parent_path(), why);
+  if (kind == Type::not_found && parent) return into;
+  return base::fail(base::ErrorKind::usage, "there is no such folder to write the report into",
+                    {.where = "--into",
+                     .found = kind == Type::not_found ? "no " + into.parent_path().string()
+                                                      : into.string() + " is no folder",
+                     .allowed = "a folder, or a new one inside a folder that exists",
+                     .next = "mkdir -p " + into.parent_path().string() + ", or name another"});
 }
 
 /// trajectory.jsonl and trajectory.svg instead of the report.
@@ -42,7 +56,8 @@ base::Expected<Reply> run_trajectory(ledger::Reader& reader, const std::filesyst
 base::Expected<Reply> run_report(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::record));
   AKO_TRY(ledger::Reader reader, session.reader());
-  const std::filesystem::path into = folder_of(arguments, session);
+  AKO_TRY(const std::filesystem::path into, target_folder(arguments, session));
+  base::sweep_unfinished(into);
   if (arguments.has("trajectory")) return run_trajectory(reader, into);
   AKO_TRY(report::Data data, report::collect(reader));
   AKO_TRY_STATUS(base::write_file_atomic(into / "report.md", report::report_md(data)));

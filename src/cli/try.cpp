@@ -32,8 +32,10 @@ std::string tail(const loop::TryResult& result) {
     out += "solution/ is left as it is: mend it and try again\n";
   if (!result.commit.empty()) out += fmt::format("commit {}\n", result.commit.substr(0, 12));
   if (result.stalled) {
-    out += "three in a row were correct and not better; the incumbent was measured again. What "
-           "the log teaches:\n";
+    const bool again = result.stall && !result.stall->incumbent_again.empty();
+    out += fmt::format("three in a row were correct and not better; the incumbent was {}measured "
+                       "again. What the log teaches:\n",
+                       again ? "" : "not ");
     for (const auto& lesson : result.lessons) out += "  " + lesson + "\n";
     out += "next: ako try --direction \"...\" --hypothesis \"...\"\n";
   }

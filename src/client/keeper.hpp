@@ -46,7 +46,7 @@ struct FillJob {
   std::uint32_t epoch = 0; ///< another content for the same seed: count up for every block
   std::vector<int> sets;   ///< empty = all of the arena's
   enum class Tensors { all, fresh } tensors = Tensors::all; ///< fresh: leave static ones alone
-  /// custom fills: the built library by tensor index (a path; FillSpec::symbol is looked up in it).
+  /// custom fills: the built library by tensor index (a path; it has inputs::k_fill_symbol).
   std::map<int, std::filesystem::path> custom_libraries;
 };
 

@@ -242,10 +242,31 @@ void fill_record(const RoundRun::Result& first, Report& report) {
   report.phases = first.phases;
 }
 
+/// Nobody's call hung: all of them together are more than the contract grants.
+model::Outcome over_time(double seconds) {
+  model::Outcome out;
+  out.kind = model::OutcomeKind::timeout;
+  out.fault = model::Fault::task;
+  out.reason = fmt::format("the evaluation was ended after {:g} s (limits.evaluation_seconds): ask "
+                           "for fewer shapes or placements, or allow more",
+                           seconds);
+  return out;
+}
+
 } // namespace
 
-base::Expected<Report> evaluate(const Request& request, const StageFactory& make_stage) {
+base::Expected<Report> evaluate(const Request& given, const StageFactory& make_stage) {
   const std::int64_t started = base::monotonic_ns();
+  // limits.evaluation_seconds is for all of it, the second opinion included.
+  const double limit = given.contract->limits.evaluation_seconds;
+  const auto deadline = base::Deadline::after_seconds(limit);
+  bool over = false;
+  Request request = given;
+  request.stop = [&] {
+    if (given.stop && given.stop()) return true;
+    over = over || deadline.passed();
+    return over;
+  };
   Report report;
   AKO_TRY(std::unique_ptr<Stage> stage, make_stage());
   AKO_TRY(RoundRun::Result first, RoundRun(request, *stage, Round::first).run());
@@ -267,6 +288,8 @@ base::Expected<Report> evaluate(const Request& request, const StageFactory& make
                           report.second->outcome.kind == model::OutcomeKind::interrupted))
       report.verdict.outcome = report.second->outcome;
   }
+  if (over && report.verdict.outcome.kind == model::OutcomeKind::interrupted)
+    report.verdict.outcome = over_time(limit);
   report.phases.total_ns = base::monotonic_ns() - started;
   return report;
 }

@@ -58,7 +58,8 @@ Json to_json(const SelfTest& p) {
           {"passed", p.passed},
           {"steps", std::move(steps)},
           {"recipes", p.recipes},
-          {"seconds", base::number_or_null(p.seconds)}};
+          {"seconds", base::number_or_null(p.seconds)},
+          {"files", files_json(p.files)}};
 }
 template <> Expected<SelfTest> payload_from<SelfTest>(const Json& json) {
   SelfTest p;
@@ -76,6 +77,7 @@ template <> Expected<SelfTest> payload_from<SelfTest>(const Json& json) {
       .list("steps", p.steps, step)
       .read("recipes", p.recipes)
       .read("seconds", p.seconds)
+      .list("files", p.files, file_from)
       .finish(p);
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/json.hpp"
+#include "ledger/file_seen.hpp"
 #include "model/artifact.hpp"
 #include "model/outcome.hpp"
 #include "model/samples.hpp"
@@ -76,6 +77,7 @@ struct SelfTest {
   std::vector<SelfTestStep> steps;
   std::vector<std::string> recipes; ///< input recipes that joined the judged inputs
   double seconds = 0;
+  std::vector<FileSeen> files{}; ///< read by reference, baselines and fills; empty in old records
 };
 
 struct Environment {
@@ -123,6 +125,7 @@ struct Baseline {
   std::string fastest; ///< name of the entry that counts
   base::Hash hash;     ///< its library hash: identity of the baseline
   HowTaken how;
+  std::vector<FileSeen> files{}; ///< read by baselines and fills; empty in old records
 };
 
 enum class Explore { no, yes }; ///< yes: does not count towards a stall

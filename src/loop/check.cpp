@@ -4,6 +4,7 @@
 #include "base/time.hpp"
 #include "evaluation/oracle.hpp"
 #include "loop/ahead.hpp"
+#include "loop/deciding_files.hpp"
 #include "loop/recipes.hpp"
 #include "workspace/snapshot.hpp"
 
@@ -24,6 +25,7 @@ public:
   base::Expected<CheckResult> run(CheckDepth depth) {
     const std::int64_t started = base::monotonic_ns();
     m_out.test.contract = m_session.contract().hash;
+    if (depth == CheckDepth::whole) AKO_TRY_STATUS(m_session.record_is_there());
     AKO_TRY_STATUS(build_all());
     if (depth == CheckDepth::build_only) AKO_TRY_STATUS(compile_all());
     if (depth == CheckDepth::interpreted) AKO_TRY_STATUS(interpret());
@@ -63,6 +65,10 @@ private:
     step("build:" + label, true, built.artifact.compile_line);
     m_out.sides.push_back({label, built.artifact.resources, built.artifact.messages});
     m_all.push_back(built);
+  }
+
+  void saw(std::vector<ledger::FileSeen> files) {
+    for (auto& file : files) m_out.test.files.push_back(std::move(file));
   }
 
   /// Where there is no device to compile on at the first call: for the one that the contract names.
@@ -116,15 +122,20 @@ private:
           begin_build([this, name = baseline.name] { return m_builder.baseline(name); }));
     AKO_TRY(Built reference, must_build(judge.get()));
     note("reference", reference);
+    saw(files_of("reference", reference));
     m_sides.reference = std::move(reference);
     for (std::size_t i = 0; i < baselines.size(); ++i) {
       AKO_TRY(Built built, must_build(baselines[i].get()));
-      note("baseline:" + m_session.contract().baselines[i].name, built);
+      const std::string label = "baseline:" + m_session.contract().baselines[i].name;
+      note(label, built);
+      saw(files_of(label, built));
       if (m_baseline.empty()) {
         m_baseline = m_session.contract().baselines[i].name;
         m_sides.candidate = m_sides.incumbent = std::move(built);
       }
     }
+    AKO_TRY(auto fills, files_of_fills(m_session.workdir(), m_builder));
+    saw(std::move(fills));
     AKO_TRY(BuildOutcome candidate, solution.get());
     m_solution = candidate.built;
     if (candidate.built) note("solution", *candidate.built);

@@ -151,7 +151,7 @@ base::Status infer_into(const Session& session, const ProfileRequest& request, c
     return base::fail(base::ErrorKind::refused, "nothing was measured that could be reasoned from",
                       {.where = out.side + ", shape " + out.shape,
                        .found = out.why_inferred,
-                       .allowed = {},
+                       .allowed = "figures of that side, or a profile",
                        .next = "ako bench " + out.side + ", then ako profile again"});
   if (in.memory_bytes_per_s <= 0)
     out.warnings.push_back("no ceilings are known: ako calibrate measures them");

@@ -71,7 +71,10 @@ base::Expected<Built> build_against(const Session& session, Builder& builder,
     return must_build(builder.from_sources(std::move(sources), lanes::Role::incumbent));
   }
   return base::fail(base::ErrorKind::invalid, "the record does not say what it was held against",
-                    {.where = "against", .found = label, .allowed = {}, .next = "ako verify"});
+                    {.where = "against",
+                     .found = label,
+                     .allowed = "a baseline or an iteration",
+                     .next = "ako verify"});
 }
 
 /// Shape, tensor and what kind of thing happened there.

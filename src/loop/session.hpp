@@ -36,6 +36,9 @@ public:
   const model::Contract& contract() const { return m_contract; }
   std::vector<model::ResolvedShape> shapes() const { return m_shapes; }
 
+  /// Kind stale where commits of the task name heads of a ledger that is not there: the record was
+  /// lost, or did not come along. Nothing where the ledger is there, or never was.
+  base::Status record_is_there() const;
   /// For reading: kind refused when nothing is on record yet. Where the record alone is needed and
   /// the task has none of its own, the one that came with a finished task: record/ledger.sqlite.
   base::Expected<ledger::Reader> reader() const;

@@ -28,6 +28,20 @@ std::vector<model::ResolvedShape> resolve_cases(const model::Contract& contract,
   return out;
 }
 
+/// Custom fills are built, or found in the cache, when the stage is made.
+evaluation::StageFactory with_fills(const workspace::Workdir& workdir,
+                                    const model::Contract& contract,
+                                    evaluation::ChildStageOptions options) {
+  return [workdir, &contract,
+          options = std::move(options)]() -> base::Expected<std::unique_ptr<evaluation::Stage>> {
+    evaluation::ChildStageOptions with = options;
+    AKO_TRY(const auto fills, Builder(workdir, contract).fills());
+    for (const auto& fill : fills)
+      if (!fill.library.empty()) with.custom_fills[fill.index] = fill.library;
+    return evaluation::make_child_stage(with);
+  };
+}
+
 } // namespace
 
 std::vector<model::ShapeCase> judged_edges(const model::Contract& contract) {
@@ -73,7 +87,7 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
   options.device = target.id();
   options.cache_dir = workspace::Workdir::cache_root() / "device";
   options.cores = measuring_cores(contract.limits.threads);
-  out.make_stage = evaluation::child_stage_factory(std::move(options));
+  out.make_stage = with_fills(workdir, contract, std::move(options));
   return out;
 }
 

@@ -3,6 +3,8 @@
 #include "base/log.hpp"
 #include "base/time.hpp"
 #include "executors/runner.hpp"
+#include "loop/catch_up.hpp"
+#include "loop/deciding_files.hpp"
 #include "loop/environment.hpp"
 #include "loop/interrupt.hpp"
 #include "loop/lane.hpp"
@@ -11,6 +13,7 @@
 #include "model/contract_toml.hpp"
 #include "model/nearest.hpp"
 #include "workspace/commit.hpp"
+#include "workspace/commit_paths.hpp"
 #include "workspace/git.hpp"
 #include "workspace/revert.hpp"
 #include "workspace/snapshot.hpp"
@@ -61,9 +64,9 @@ public:
     m_iteration.seconds = static_cast<double>(base::monotonic_ns() - started) / 1e9;
     AKO_TRY_STATUS(record());
     AKO_TRY_STATUS(hold_prediction());
+    AKO_TRY_STATUS(settle_files());
     AKO_TRY_STATUS(stall_if_due());
     if (auto found = standing_stops(m_session)) m_out.stops = std::move(*found);
-    AKO_TRY_STATUS(settle_files());
     return std::move(m_out);
   }
 
@@ -132,6 +135,8 @@ private:
     AKO_TRY(ledger::Writer writer, m_session.writer());
     if (writer.recovery()) m_out.warnings.push_back(*writer.recovery());
     m_writer.emplace(std::move(writer));
+    AKO_TRY(std::string made_up, catch_up(m_session, *m_writer, m_write_texts));
+    if (!made_up.empty()) m_out.warnings.push_back(std::move(made_up));
     for (const auto& gate : closed) {
       m_iteration.waived.push_back(to_string(gate.gate));
       AKO_TRY_STATUS(append(
@@ -169,6 +174,7 @@ private:
     m_sides.candidate = *candidate.built;
     AKO_TRY(m_sides.incumbent, must_build(incumbent.get()));
     AKO_TRY(m_sides.reference, must_build(reference.get()));
+    AKO_TRY_STATUS(built_from_what_was_proven());
     m_sides.against = m_incumbent.label;
     if (m_sides.candidate.artifact.library_hash == m_sides.incumbent.artifact.library_hash)
       return base::fail(base::ErrorKind::invalid,
@@ -179,6 +185,33 @@ private:
                          .next = "edit solution/ and run it again"});
     m_built = true;
     return {};
+  }
+
+  /// The gates looked at files; what judges is what a compiler made of them a moment later.
+  base::Status built_from_what_was_proven() {
+    const bool proven =
+        m_facts.self_test_contract == m_facts.contract && m_facts.changed_since_check.empty();
+    const std::string side = "baseline:" + m_incumbent.baseline;
+    if (proven) {
+      AKO_TRY_STATUS(built_as_proven("reference", *m_sides.reference, m_facts.proven));
+      if (m_incumbent.iteration == 0)
+        AKO_TRY_STATUS(built_as_proven(side, m_sides.incumbent, m_facts.proven));
+    }
+    // A baseline's figures are those of a binary: by another compiler it is another baseline.
+    const model::Artifact& now = m_sides.incumbent.artifact;
+    if (m_incumbent.iteration > 0 || m_facts.baseline.empty() ||
+        now.library_hash == m_facts.baseline || now.compiler_identity == m_facts.baseline_compiler)
+      return {};
+    const ClosedGate other{Gate::baseline,
+                           "the baseline now builds into another binary than the one that was "
+                           "measured: by " +
+                               now.compiler_identity + " instead of " + m_facts.baseline_compiler,
+                           "ako baseline"};
+    AKO_TRY_STATUS(pass({other}, m_request.waive));
+    m_out.warnings.push_back(other.missing);
+    m_iteration.waived.push_back(to_string(other.gate));
+    return append(
+        ledger::Waiver{to_string(other.gate), *m_request.waive, "try", m_request.waived_by});
   }
 
   base::Status evaluate() {
@@ -341,10 +374,29 @@ private:
     stall.after_iteration = m_out.number;
     stall.in_a_row = k_stall_after;
     stall.lessons = m_out.lessons;
-    AKO_TRY(stall.incumbent_again, measure_incumbent_again());
-    look_at_incumbent(stall);
+    // The iteration is on record and its files are settled: a look that fails or is stopped takes
+    // nothing of that back, and the stall is on record without figures.
+    auto again = measure_incumbent_again();
+    const bool stopped = !again && again.error().kind == base::ErrorKind::interrupted;
+    if (again) stall.incumbent_again = std::move(*again);
+    else m_out.warnings.push_back("the incumbent was not measured again: " + again.error().text());
+    if (!stopped) look_at_incumbent(stall);
     AKO_TRY_STATUS(append(stall));
     m_out.stall = std::move(stall);
+    AKO_TRY_STATUS(settle_stall());
+    if (stopped) return tl::unexpected(std::move(again).error());
+    return {};
+  }
+
+  base::Status settle_stall() {
+    if (!m_write_texts) return {};
+    AKO_TRY_STATUS(m_write_texts(m_session));
+    auto id = workspace::commit_paths(
+        m_session.workdir(),
+        fmt::format("[stall] after iteration {}: a new direction is due\n\nAko-Ledger-Head: {}\n",
+                    m_out.number, m_head),
+        {"bench", "context", "ITERATIONS.md"});
+    if (!id) m_out.warnings.push_back("no commit of the stall was made: " + id.error().text());
     return {};
   }
 
@@ -369,6 +421,21 @@ private:
                         Scope::contract_shapes, m_target);
     setup.request.second_opinion = false;
     AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
+    const model::Outcome& outcome = report.verdict.outcome;
+    if (outcome.kind == model::OutcomeKind::interrupted)
+      return base::fail(
+          base::ErrorKind::interrupted,
+          "stopped while the incumbent was measured again after a stall",
+          {.where = m_incumbent.label,
+           .found = fmt::format("iteration {} is on record and settled", m_out.number),
+           .allowed = {},
+           .next = "ako status says what is due"});
+    if (outcome.fault != model::Fault::none)
+      return base::fail(base::ErrorKind::environment, outcome.reason,
+                        {.where = m_incumbent.label,
+                         .found = model::to_string(outcome.kind),
+                         .allowed = "a run of the incumbent to its end",
+                         .next = "ako bench incumbent"});
     return figures(report.samples, m_session.shapes(), model::Side::incumbent);
   }
 

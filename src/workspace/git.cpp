@@ -152,10 +152,10 @@ Expected<std::string> Git::run(const Call& call) const {
     return fail(ErrorKind::io, "git refused",
                 {.where = fmt::format("git {} in {}", fmt::join(call.args, " "), m_folder.string()),
                  .found = said.empty() ? result.ending.text() : said.substr(0, 2000),
-                 .allowed = {},
+                 .allowed = "a git command that ends well",
                  .next = locked ? "wait for the git command that holds it; when none runs there, "
                                   "remove the .lock file"
-                                : ""});
+                                : "run it there by hand and mend what git names"});
   }
   if (!result.out.empty() && result.out.back() == '\n') result.out.pop_back();
   return std::move(result.out);

@@ -54,7 +54,7 @@ Expected<std::vector<std::string>> batch_objects(const std::string& text, std::s
   return fail(ErrorKind::io, "git did not give all objects of a kept candidate",
               {.where = "git cat-file --batch",
                .found = fmt::format("{} of {}", list.size(), count),
-               .allowed = {},
+               .allowed = "all of them",
                .next = "run `git fsck` on the repository"});
 }
 
@@ -140,7 +140,7 @@ Expected<model::Sources> read_snapshot(const Workdir& workdir, const std::string
     return fail(ErrorKind::invalid, "no such candidate is kept in git",
                 {.where = place.common_dir.string(),
                  .found = tree_or_name,
-                 .allowed = {},
+                 .allowed = "a tree, or a name such as iter-3",
                  .next = "`ako log` lists the iterations"});
   Git::Call list;
   list.args = {"ls-tree", "-r", "-z", "--full-tree", tree};

@@ -8,6 +8,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import python_cases  # noqa: E402
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 CMAKE, COMPILER = sys.argv[1:3]
 HEADER = "#pragma once\ninline int answer() { return 42; }\n"
@@ -110,4 +113,4 @@ class HouseInUnity(House):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    python_cases.main(names=[])

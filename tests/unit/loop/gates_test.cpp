@@ -51,6 +51,18 @@ const Missing k_missing[] = {
      Gate::contract_proven, "ako check", "changed since it was checked"},
     {"the check failed", [](Facts& f) { f.self_test_passed = false; }, Claim::baseline,
      Gate::contract_proven, "ako check", "failed"},
+    {"the judge changed",
+     [](Facts& f) { f.changed_since_check = {"input/reference.cpp (reference)"}; },
+     Claim::iteration, Gate::contract_proven, "ako check", "input/reference.cpp (reference)"},
+    {"the judge changed and a report claims", [](Facts& f) { f.changed_since_check = {"x"}; },
+     Claim::report, Gate::contract_proven, "ako check", "changed since the contract was checked"},
+    {"an old check", [](Facts& f) { f.check_names_files = false; }, Claim::baseline,
+     Gate::contract_proven, "ako check", "older ako"},
+    {"the baseline's files changed",
+     [](Facts& f) { f.changed_since_baseline = {"input/k.cpp (baseline:first)"}; },
+     Claim::iteration, Gate::baseline, "ako baseline", "input/k.cpp (baseline:first)"},
+    {"an old baseline", [](Facts& f) { f.baseline_names_files = false; }, Claim::port,
+     Gate::baseline, "ako baseline", "older ako"},
     {"no baseline", [](Facts& f) { f.baseline_contract.clear(); }, Claim::iteration, Gate::baseline,
      "ako baseline", "no baseline"},
     {"baseline of another contract", [](Facts& f) { f.baseline_contract = k_other; },
@@ -89,6 +101,13 @@ TEST(Gates, EachMissingFactClosesItsOwnGateAndNamesTheCommandThatOpensIt) {
     EXPECT_THAT(gates[0].command, testing::StartsWith(one.command));
     EXPECT_THAT(gates[0].missing, testing::HasSubstr(one.says));
   }
+}
+
+TEST(Gates, WhatAnOlderAkoRecordedStillReports) {
+  Facts facts = complete();
+  facts.check_names_files = facts.baseline_names_files = false;
+  EXPECT_THAT(closed(Claim::report, facts), IsEmpty());
+  EXPECT_THAT(closed(Claim::iteration, facts), ElementsAre(Gate::contract_proven, Gate::baseline));
 }
 
 TEST(Gates, ABaselineNeedsNoBaseline) {

@@ -1,4 +1,5 @@
 // Figures and texts that the record takes from samples and shapes.
+#include "loop/not_judged.hpp"
 #include "loop/setup.hpp"
 
 #include <gmock/gmock.h>
@@ -55,6 +56,26 @@ TEST(Figures, OneDtypeIsSaidOnceAndSeveralByTensor) {
   EXPECT_EQ(dtype_text(one), "bfloat16");
   one.tensors[1].dtype = model::Dtype::float32;
   EXPECT_EQ(dtype_text(one), "x bfloat16, y float32");
+}
+
+TEST(NotJudged, WhatIsDeclaredAndNotJudgedIsSaidAndNothingElse) {
+  model::Contract contract;
+  EXPECT_THAT(not_judged(contract), testing::IsEmpty());
+  contract.kernel.batch_invariant = contract.kernel.capturable = true;
+  contract.kernel.deterministic = true; // is judged
+  contract.tensors.resize(2);
+  contract.tensors[1].name = "y";
+  contract.tensors[1].address = model::AddressRule::fresh;
+  contract.tunables = {{"TILE", {16, 32}, ""}};
+  const auto said = not_judged(contract);
+  using testing::HasSubstr;
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("kernel.batch_invariant"),
+                                         HasSubstr("kernel.capturable"), HasSubstr("tensor y"),
+                                         HasSubstr("tunable TILE")));
+  for (const auto& line : said) EXPECT_THAT(line, HasSubstr("not judged on this lane (cpu)"));
+  contract.kernel.lane = model::Lane::cuda;
+  contract.accept.clock = model::Clock::graph; // captures every call
+  EXPECT_THAT(not_judged(contract), testing::Not(testing::Contains(HasSubstr("capturable"))));
 }
 
 } // namespace

@@ -8,6 +8,8 @@ import sys
 import types
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+import python_cases  # noqa: E402
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
 from ako_worker import arrays, bundle, compiled, returned  # noqa: E402
 from ako_worker.abi import Refusal  # noqa: E402
@@ -139,4 +141,4 @@ class Compiled(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    python_cases.main()
