@@ -64,15 +64,15 @@ TEST(Oracle, ARecipeThatNothingNeedsLeavesWhereTheIncumbentCannotTakeIt) {
   World world({64});
   auto report = self_test(world);
   ASSERT_TRUE(report) << report.error().text();
-  ASSERT_THAT(report->extra, Contains(inputs::Recipe::ties));
-  EXPECT_THAT(report->judged, Contains(inputs::Recipe::ties));
+  ASSERT_THAT(report->extra, Contains(inputs::Recipe::tail_mass));
+  EXPECT_THAT(report->judged, Contains(inputs::Recipe::tail_mass));
   const auto others = report->judged.size() - 1;
   world.incumbent = fakes::writes([](double x, std::int64_t, const Moment& at) {
-    return at.content.recipe == inputs::Recipe::ties ? 0 : fakes::right(x);
+    return at.content.recipe == inputs::Recipe::tail_mass ? 0 : fakes::right(x);
   });
   report = self_test(world);
   ASSERT_TRUE(report) << report.error().text();
-  EXPECT_THAT(report->judged, testing::Not(Contains(inputs::Recipe::ties)));
+  EXPECT_THAT(report->judged, testing::Not(Contains(inputs::Recipe::tail_mass)));
   EXPECT_EQ(report->judged.size(), others);
 }
 

@@ -155,7 +155,7 @@ TEST(SelfTest, AGemmCanJudgeInEveryType) {
 }
 
 TEST(SelfTest, TheRecipesBuiltForAMutantJoinAlsoWherePlainInputsShowIt) {
-  Task task(Dtype::float32, {48, 200}, {200, 48}, {48, 48}, matmul, 200);
+  Task task(Dtype::bfloat16, {48, 200}, {200, 48}, {48, 48}, matmul, 200);
   const auto report = task.report();
   ASSERT_TRUE(report.faults.empty()) << faults(report);
   for (const auto& line : report.lines)
