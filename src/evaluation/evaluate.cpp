@@ -98,11 +98,13 @@ public:
     if (m_out.ended) return std::move(m_out);
     const std::int64_t measuring = base::monotonic_ns();
     stats::Plan plan = stats_plan(*m_request.contract, m_round);
+    if (m_round == Round::second_opinion) plan.candidates = std::max(1, m_request.tried);
     if (m_request.most_placements > 0)
       plan.most_placements =
           std::max(plan.first_look, std::min(plan.most_placements, m_request.most_placements));
     AKO_TRY(m_out.measured,
-            measure_pairs(m_stage, m_request, plan, m_out.seed ^ 0x9e3779b97f4a7c15ull, m_round));
+            measure_pairs(m_stage, m_request, plan, m_out.seed ^ 0x9e3779b97f4a7c15ull, m_round,
+                          judge::scrutiny(m_out.evidence)));
     m_out.phases.measure_ns = base::monotonic_ns() - measuring;
     m_out.phases.inside_ns = m_out.measured.inside_ns;
     m_out.ended = m_out.measured.ended;
@@ -179,7 +181,8 @@ judge::VerdictInput verdict_input(const RoundRun::Result& result, const Request&
   input.alpha = request.contract->accept.alpha;
   input.precision = result.correctness.precision;
   input.precision_rule = request.contract->kernel.precision;
-  input.second_opinion_required = request.second_opinion;
+  // A weak sign decides nothing, but a win beside it must be seen twice.
+  input.second_opinion_required = request.second_opinion || judge::scrutiny(result.evidence) > 0;
   input.disturbed_reason = result.measured.disturbed_reason;
   return input;
 }
@@ -188,6 +191,13 @@ model::Verdict ended_verdict(const RoundRun::Result& result, const Request& requ
   model::Verdict out = numbers_of(result.measured, request);
   out.outcome = *result.ended;
   return out;
+}
+
+/// Each once.
+void add_unproven(Report& report, const std::vector<std::string>& lines) {
+  auto& all = report.correctness["unproven"];
+  for (const auto& line : lines)
+    if (std::find(all.begin(), all.end(), base::Json(line)) == all.end()) all.push_back(line);
 }
 
 /// The second opinion agrees when it too finds the candidate right and faster by the minimum gain.
@@ -202,6 +212,10 @@ base::Expected<bool> take_second_opinion(const Request& request, const StageFact
   for (auto& row : result.measured.samples.rows) report.samples.rows.push_back(row);
   for (auto& block : result.measured.samples.blocks) report.samples.blocks.push_back(block);
   report.correctness["second_opinion"] = result.correctness.lines;
+  add_unproven(report, result.correctness.unproven);
+  add_unproven(report, result.measured.unproven);
+  if (request.hidden.empty())
+    add_unproven(report, {"sizes that nobody knows: the axes leave none that is small enough"});
   if (result.ended) {
     report.second = ended_verdict(result, request);
     return false;
@@ -230,10 +244,12 @@ base::Json machine_record(const Measured& measured) {
   return out;
 }
 
-void fill_record(const RoundRun::Result& first, Report& report) {
+void fill_record(const Request& request, const RoundRun::Result& first, Report& report) {
   report.samples = first.measured.samples;
-  report.correctness = {{"cases", first.correctness.lines},
-                        {"unproven", first.correctness.unproven}};
+  report.correctness = {{"cases", first.correctness.lines}, {"unproven", base::Json::array()}};
+  add_unproven(report, request.unproven);
+  add_unproven(report, first.correctness.unproven);
+  add_unproven(report, first.measured.unproven);
   report.loaded = first.loaded;
   report.seed = fmt::format("{:016x}", first.seed);
   report.calls = first.measured.calls;
@@ -271,13 +287,13 @@ base::Expected<Report> evaluate(const Request& given, const StageFactory& make_s
   AKO_TRY(std::unique_ptr<Stage> stage, make_stage());
   AKO_TRY(RoundRun::Result first, RoundRun(request, *stage, Round::first).run());
   stage.reset(); // the first round's processes are gone before the second's start
-  fill_record(first, report);
+  fill_record(request, first, report);
   if (first.ended) {
     report.verdict = ended_verdict(first, request);
   } else {
     judge::VerdictInput input = verdict_input(first, request);
     const bool win = input.time == judge::TimeDecision::faster;
-    if (win && request.second_opinion) {
+    if (win && input.second_opinion_required) {
       AKO_TRY(input.second_opinion_agrees, take_second_opinion(request, make_stage, report));
     }
     report.verdict = judge::conclude(input);

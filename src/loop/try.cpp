@@ -219,6 +219,7 @@ private:
     auto setup = set_up(m_session.workdir(), m_session.contract(), m_session.shapes(), m_sides,
                         recipes, Scope::whole, m_target);
     AKO_TRY(m_lease, take_lease(m_target));
+    setup.request.tried = static_cast<int>(m_facts.standing.iterations) + 1;
     m_hidden_seed = setup.hidden_seed;
     m_recipes = std::move(recipes);
     AKO_TRY(m_report, evaluation::evaluate(setup.request, setup.make_stage));

@@ -26,7 +26,7 @@ std::string contract_text(const std::vector<int>& shapes, const std::string& mor
 [kernel]
 entry = { file = "solution/k.cpp", symbol = "k" }
 [axes]
-N = { var = true, min = 1, max = 4096, tile = 16 }
+N = { var = true, min = 1, max = @, tile = 16 }
 [reference]
 entry = { file = "input/ref.cpp", symbol = "k" }
 precision = "float64"
@@ -34,6 +34,8 @@ precision = "float64"
 placements = 6
 pairs = 4
 )";
+  const int most = std::max(4096, *std::max_element(shapes.begin(), shapes.end()));
+  out.replace(out.find('@'), 1, std::to_string(most));
   if (y_role == "out")
     out += "[[tensor]]\nname = \"x\"\nrole = \"in\"\ndtype = \"float32\"\nshape = [\"N\"]\n";
   out += fmt::format("[[tensor]]\nname = \"y\"\nrole = \"{}\"\ndtype = \"float32\"\nshape = "
@@ -156,8 +158,15 @@ public:
 
   Answer<client::SampleReport> sample(Side side, const client::SampleJob& job) override {
     client::SampleReport out;
-    for (int set : job.warmup_sets)
-      if (auto ran = run(side, set); !ran) return tl::unexpected(ran.error());
+    for (double spent = 0; !job.warmup_sets.empty();) {
+      for (int set : job.warmup_sets) {
+        auto ran = run(side, set);
+        if (!ran) return tl::unexpected(ran.error());
+        spent += *ran;
+        ++out.warmup_calls;
+      }
+      if (spent >= static_cast<double>(job.warmup_ns)) break;
+    }
     Moment last;
     for (int set : job.sets) {
       last = moment(side, set);
