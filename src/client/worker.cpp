@@ -358,6 +358,8 @@ SampleReport sample_from(const Json& answer) {
   report.cache_state = base::get_or<std::string>(answer, "cache_state", "");
   report.device = base::get_or<Json>(answer, "device", Json::object());
   report.stray_operations = static_cast<int>(base::get_or<std::int64_t>(report.device, "stray", 0));
+  report.device_memory_taken = base::get_or<std::int64_t>(report.device, "memory_taken", 0);
+  report.window_ns = base::get_or<double>(report.device, "window_ns", 0);
   report.guest = base::get_or<Json>(answer, "guest", Json::object());
   return report;
 }

@@ -132,6 +132,8 @@ struct SampleReport {
   /// On a device: {how, gate, label, operations, stray, busy_ns: [...]}; else empty.
   base::Json device = base::Json::object();
   int stray_operations = 0;                ///< on a device, outside the window of every call
+  std::int64_t device_memory_taken = 0;    ///< bytes, by the timed calls
+  double window_ns = 0; ///< on a device, by its own clock: all that passed around the calls; 0 = not known
   base::Json guest = base::Json::object(); ///< as in CallReport
 };
 

@@ -52,8 +52,9 @@ inline constexpr unsigned k_host_mapped = 2, k_host_portable = 1;
 // Results that say something of their own.
 inline constexpr Result k_success = 0, k_invalid_value = 1, k_out_of_memory = 2,
                         k_not_initialized = 3, k_deinitialized = 4, k_no_device = 100,
-                        k_invalid_image = 200, k_no_binary = 209, k_unsupported_ptx = 222,
-                        k_not_found = 500, k_not_ready = 600, k_illegal_address = 700,
+                        k_invalid_image = 200, k_invalid_context = 201,
+                        k_no_binary = 209, k_unsupported_ptx = 222,
+                        k_invalid_handle = 400, k_not_found = 500, k_not_ready = 600, k_illegal_address = 700,
                         k_launch_resources = 701, k_launch_timeout = 702, k_launch_failed = 719,
                         k_not_permitted = 800, k_not_supported = 801, k_driver_mismatch = 803,
                         k_unknown = 999;
@@ -77,6 +78,17 @@ enum Attribute : int {
   k_posix_handles = 103,
   k_persisting_l2_bytes = 108
 };
+
+/// A stream's attribute 1: which lines of a range of addresses its kernels would keep in the cache.
+inline constexpr int k_stream_policy = 1;
+struct StreamPolicy {
+  Pointer at = 0;
+  std::size_t bytes = 0; ///< 0 = none
+  float ratio = 0;
+  int hit = 0, miss = 0;
+  unsigned char unused[36] = {}; ///< of the union of all attributes
+};
+static_assert(sizeof(StreamPolicy) == 64);
 
 enum Limit : int {
   k_limit_stack = 0,
@@ -132,6 +144,8 @@ enum Limit : int {
   X(stream_wait,        "cuStreamSynchronize",             (Stream))                                          \
   X(stream_query,       "cuStreamQuery",                   (Stream))                                          \
   X(stream_gate,        "cuStreamWaitValue32_v2",          (Stream, Pointer, std::uint32_t, unsigned))        \
+  X(stream_get,         "cuStreamGetAttribute",            (Stream, int, void*))                             \
+  X(stream_set,         "cuStreamSetAttribute",            (Stream, int, const void*))                       \
   X(capture_begin,      "cuStreamBeginCapture_v2",         (Stream, int))                                     \
   X(capture_end,        "cuStreamEndCapture",              (Stream, Graph*))                                  \
   X(event_make,         "cuEventCreate",                   (Event*, unsigned))                                \

@@ -70,7 +70,8 @@
 //               timer_overhead_ns, threads_before, threads_after, children, cpu_ns, cycles,
 //               instructions, cache_misses (-1 = not known), changed: [text], cache_state, [device:
 //               {how: "cupti"|"events"|"graph"|"host", gate, gate_opened_early, label, stray,
-//               operations, busy_ns: [number]}]}
+//               memory_taken (bytes of the device, by the timed part), window_ns (between ako's own
+//               kernels around the calls, in all), operations, busy_ns: [number]}]}
 //              On a device "clock" says which decides ("device" | "graph" | "call" | "events") and
 //              every call is timed alone.
 //   residency  {set} -> {cached_line_ns, evicted_line_ns, memory_line_ns, resident_share, evict_ns}

@@ -221,6 +221,7 @@ Session::Answer Session::load(const Json& body) {
   if (!ran) return tl::unexpected(ran.error());
   if (!library) return tl::unexpected(library.error());
   m_library = std::move(*library);
+  if (m_device) m_device->sampler().forget();
   const auto missing = [&](const char* key, ako_call_fn function) {
     return base::get_or<bool>(body, key, false) && !function;
   };
@@ -299,6 +300,7 @@ Session::Answer Session::use(const Json& body) {
     if (auto ran = guarded([&] { taken = m_guest->ask("use", body); }); !ran)
       return tl::unexpected(ran.error());
     if (!taken) return tl::unexpected(taken.error());
+    if (m_device) m_device->sampler().forget();
   }
   return Json::object();
 }

@@ -56,6 +56,7 @@ private:
   Answer call_device(const base::Json& body, ako_call_fn function, const char* name);
   Answer sample_device(const base::Json& body);
   Answer residency_device(const base::Json& body);
+  std::vector<std::string> device_libraries();
   protocol::Outcome<device::SampleJob> device_job(const base::Json& body);
 
   protocol::Outcome<std::vector<base::UniqueFd>> take_fds(std::size_t count);

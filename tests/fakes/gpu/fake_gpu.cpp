@@ -257,6 +257,16 @@ FAKE(int, cuStreamSynchronize)(Stream stream) {
   return machine().drain(stream_of(stream));
 }
 FAKE(int, cuStreamQuery)(Stream) { return 0; }
+FAKE(int, cuStreamGetAttribute)(Stream stream, int, void* value) {
+  SCRIPTED(cuStreamGetAttribute);
+  std::memcpy(value, &stream_of(stream)->policy, sizeof(StreamPolicy));
+  return 0;
+}
+FAKE(int, cuStreamSetAttribute)(Stream stream, int, const void* value) {
+  SCRIPTED(cuStreamSetAttribute);
+  std::memcpy(&stream_of(stream)->policy, value, sizeof(StreamPolicy));
+  return 0;
+}
 FAKE(int, cuStreamWaitValue32_v2)(Stream stream, Pointer at, std::uint32_t value, unsigned) {
   SCRIPTED(cuStreamWaitValue32_v2);
   if (!Script::of_this_process().has_gate()) return k_not_supported;
