@@ -61,6 +61,7 @@ model::Contract contract_of(const fs::path& folder, const loop::Target& target) 
 /// Builds of former runs are found again: sources decide, not file names.
 void use_build_cache() {
   static const bool done = [] {
+    if (std::getenv("AKO_CULPRITS") != nullptr) return true; // and the caller says where
     return setenv("XDG_CACHE_HOME", AKO_BUILD_DIR "/tests/culprits-cache", 1) == 0;
   }();
   if (!done) throw std::runtime_error("no environment");

@@ -32,6 +32,8 @@ struct Physical {
 };
 std::map<Allocation, Physical> g_physical;
 Allocation g_next = 1;
+std::map<Pointer, std::size_t> g_sizes; ///< of plain device memory
+std::size_t g_taken = 0;
 constexpr std::size_t k_granularity = 2 << 20;
 
 } // namespace
@@ -116,15 +118,17 @@ FAKE(int, cuCtxSetLimit)(int, std::size_t) { return 0; }
 FAKE(int, cuCtxResetPersistingL2Cache)() { return 0; }
 FAKE(int, cuMemGetInfo_v2)(std::size_t* free, std::size_t* total) {
   *total = std::size_t{1} << 30;
-  *free = std::size_t{64} << 20;
+  *free = (std::size_t{64} << 20) - g_taken;
   return 0;
 }
 FAKE(int, cuMemAlloc_v2)(Pointer* at, std::size_t bytes) {
   SCRIPTED(cuMemAlloc_v2);
   *at = reinterpret_cast<Pointer>(std::calloc(1, bytes));
+  g_taken += g_sizes[*at] = bytes;
   return *at ? 0 : k_out_of_memory;
 }
 FAKE(int, cuMemFree_v2)(Pointer at) {
+  g_taken -= g_sizes[at];
   std::free(reinterpret_cast<void*>(at));
   return 0;
 }
