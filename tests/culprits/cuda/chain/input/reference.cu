@@ -4,7 +4,7 @@ static __global__ void in_double(const float* x, const float* w, double* y, long
   const long long i = blockIdx.x * 256ll + threadIdx.x;
   if (i >= n) return;
   double v = x[i];
-  for (int k = 0; k < 256; ++k) v = v * double(0.97f) + double(0.03125f);
+  for (int k = 0; k < 256; ++k) v = v * double(0.99f) + double(0.015625f);
   y[i] = v + w[i % 64];
 }
 
