@@ -19,6 +19,8 @@ using Module = struct ModuleRecord*;
 using Function = struct FunctionRecord*;
 using Graph = struct GraphRecord*;
 using GraphExec = struct GraphExecRecord*;
+using GraphNode = struct GraphNodeRecord*;
+using Kernel = struct KernelRecord*; ///< of a library; a Function of it belongs to a context
 
 struct Uuid {
   unsigned char bytes[16];
@@ -90,6 +92,52 @@ struct StreamPolicy {
 };
 static_assert(sizeof(StreamPolicy) == 64);
 
+// Nodes of captured graphs, and launches with attributes.
+struct KernelNode { // CUDA_KERNEL_NODE_PARAMS, version 2
+  Function function = nullptr;
+  unsigned grid[3] = {}, block[3] = {}, shared_bytes = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+  Kernel kernel = nullptr;
+  Context context = nullptr;
+};
+static_assert(sizeof(KernelNode) == 72);
+struct SetNode { // CUDA_MEMSET_NODE_PARAMS
+  Pointer to = 0;
+  std::size_t pitch = 0;
+  unsigned value = 0, element = 0;
+  std::size_t width = 0, height = 0;
+};
+static_assert(sizeof(SetNode) == 40);
+struct CopyEnd {
+  std::size_t x = 0, y = 0, z = 0, level = 0;
+  int memory = 0;
+  const void* host = nullptr;
+  Pointer device = 0;
+  void *array = nullptr, *reserved = nullptr;
+  std::size_t pitch = 0, height = 0;
+};
+struct CopyNode { // CUDA_MEMCPY3D
+  CopyEnd from, to;
+  std::size_t width = 0, height = 0, depth = 0;
+};
+static_assert(sizeof(CopyNode) == 200);
+union LaunchValue {
+  unsigned words[16] = {};
+};
+struct LaunchAttribute {
+  int id = 0, unused = 0;
+  LaunchValue value;
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+struct LaunchConfig {
+  unsigned grid[3] = {}, block[3] = {}, shared_bytes = 0;
+  Stream stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned count = 0;
+};
+static_assert(sizeof(LaunchConfig) == 56);
+
 enum Limit : int {
   k_limit_stack = 0,
   k_limit_printf = 1,
@@ -160,6 +208,22 @@ enum Limit : int {
   X(graph_launch,       "cuGraphLaunch",                   (GraphExec, Stream))                               \
   X(graph_end,          "cuGraphDestroy",                  (Graph))                                           \
   X(graph_exec_end,     "cuGraphExecDestroy",              (GraphExec))
+
+// Newer than the rest: without them nothing is replayed, and all else works.
+#define AKO_REPLAY_CALLS(X)                                                                                    \
+  X(launch,             "cuLaunchKernelEx",                (const LaunchConfig*, Function, void**, void**))  \
+  X(function_get,       "cuFuncGetAttribute",              (int*, int, Function))                            \
+  X(function_set,       "cuFuncSetAttribute",              (Function, int, int))                             \
+  X(function_name,      "cuFuncGetName",                   (const char**, Function))                         \
+  X(function_parameter, "cuFuncGetParamInfo",              (Function, std::size_t, std::size_t*, std::size_t*)) \
+  X(kernel_function,    "cuKernelGetFunction",             (Function*, Kernel))                              \
+  X(graph_nodes,        "cuGraphGetNodes",                 (Graph, GraphNode*, std::size_t*))                \
+  X(graph_edges,        "cuGraphGetEdges",                 (Graph, GraphNode*, GraphNode*, std::size_t*))    \
+  X(node_type,          "cuGraphNodeGetType",              (GraphNode, int*))                                \
+  X(node_kernel,        "cuGraphKernelNodeGetParams_v2",   (GraphNode, KernelNode*))                         \
+  X(node_attribute,     "cuGraphKernelNodeGetAttribute",   (GraphNode, int, LaunchValue*))                   \
+  X(node_copy,          "cuGraphMemcpyNodeGetParams",      (GraphNode, CopyNode*))                           \
+  X(node_set,           "cuGraphMemsetNodeGetParams",      (GraphNode, SetNode*))
 
 using NvrtcProgram = struct NvrtcProgramRecord*;
 #define AKO_NVRTC_CALLS(X)                                                                                     \

@@ -6,6 +6,7 @@
 #include "device/activity.hpp"
 #include "device/gate.hpp"
 #include "device/kernels.hpp"
+#include "device/replay.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -84,6 +85,15 @@ public:
   };
   base::Expected<Single> call_once(ako_call_fn call, void* const* tensors,
                                    const std::int64_t* integers, const double* scalars);
+
+  /// What one call puts into the stream when it is captured, which runs nothing. Kind unsupported,
+  /// saying why, where that cannot be launched elsewhere.
+  struct Captured {
+    std::vector<Node> nodes;
+    int code = 0; ///< what the call returned
+  };
+  base::Expected<Captured> capture_once(ako_call_fn call, void* const* tensors,
+                                        const std::int64_t* integers, const double* scalars);
 
   /// What ran on the device until now is nobody's call: library constructors, allocations of an
   /// interpreter.
