@@ -30,8 +30,8 @@ struct WorkerOptions {
   std::optional<model::DeviceId> device; ///< where it runs; absent = the host
   std::vector<int> cores;                ///< affinity; empty = all that ako may use
   enum class Loads { library, images } loads = Loads::library; ///< images: for a replay
-  std::int64_t flood_bytes = 64 << 20;   ///< printed in all before it is ended
-  std::int64_t disk_bytes = 64 << 20;    ///< in its private folder before it is ended
+  std::int64_t flood_bytes = 64 << 20; ///< printed in all before it is ended
+  std::int64_t disk_bytes = 64 << 20;  ///< in its private folder before it is ended
 };
 
 /// What of the sandbox the kernel gave: each member true = in force.
@@ -132,9 +132,10 @@ struct SampleReport {
   std::string cache_state;         ///< "cold-clean", "warm", or what was reached instead
   /// On a device: {how, gate, label, operations, stray, busy_ns: [...]}; else empty.
   base::Json device = base::Json::object();
-  int stray_operations = 0;                ///< on a device, outside the window of every call
-  std::int64_t device_memory_taken = 0;    ///< bytes, by the timed calls
-  double window_ns = 0; ///< on a device, by its own clock: all that passed around the calls; 0 = not known
+  int stray_operations = 0;             ///< on a device, outside the window of every call
+  std::int64_t device_memory_taken = 0; ///< bytes, by the timed calls
+  double window_ns =
+      0; ///< on a device, by its own clock: all that passed around the calls; 0 = not known
   base::Json guest = base::Json::object(); ///< as in CallReport
 };
 

@@ -166,8 +166,10 @@ private:
     m_out.replay = {{"self_timed", replayed.self_timed}, {"shapes", replayed.shapes}};
     append(replayed.evidence);
     if (!replayed.self_timed.empty())
-      append({{"self_timed", "self-timed, no replay stands behind it: " + replayed.self_timed,
-               {{"why", replayed.self_timed}}, false}});
+      append({{"self_timed",
+               "self-timed, no replay stands behind it: " + replayed.self_timed,
+               {{"why", replayed.self_timed}},
+               false}});
     if (judge::decide(replayed.evidence)) m_out.ended = judge::decide(m_out.evidence);
     return {};
   }

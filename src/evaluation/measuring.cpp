@@ -460,12 +460,12 @@ private:
   stats::Series m_series;
   Measured m_out;
   Content m_content;
-  std::vector<Claims> m_claims;       ///< per shape
-  std::vector<std::int64_t> m_graded; ///< per shape: timed calls of the candidate
+  std::vector<Claims> m_claims;         ///< per shape
+  std::vector<std::int64_t> m_graded;   ///< per shape: timed calls of the candidate
   std::vector<std::int64_t> m_taken[2]; ///< device memory, per block of this placement: old, new
-  std::int64_t m_audit_until = 0;     ///< 0 = before the audit
-  std::vector<Scales> m_scales;       ///< per shape, of the plain recipe
-  client::SampleReport m_last;        ///< of the block that ran last
+  std::int64_t m_audit_until = 0;       ///< 0 = before the audit
+  std::vector<Scales> m_scales;         ///< per shape, of the plain recipe
+  client::SampleReport m_last;          ///< of the block that ran last
   std::int64_t m_grading_ns = 0;
   std::size_t m_index = 0;
   int m_placement = 0, m_pair = 0, m_lot = 0; ///< m_lot: the pair whose blocks are graded

@@ -34,10 +34,12 @@ public:
     const int sets = static_cast<int>(m_job.sets.size()) + 1;
     AKO_TRY_STATUS(m_stage.open(m_shape, sets, m_coins.draw()));
     m_content = {inputs::Recipe::plain, m_coins.draw(), 0};
-    AKO_TRY(Scales scales, scales_of(m_stage, m_request, m_shape, m_content.recipe, m_coins.draw()));
+    AKO_TRY(Scales scales,
+            scales_of(m_stage, m_request, m_shape, m_content.recipe, m_coins.draw()));
     m_grader.set_scales(std::move(scales));
     AKO_TRY_STATUS(m_stage.fill(m_content));
-    if (auto ready = make_ready(m_stage, Side::candidate); !ready) return without(ready.error().text);
+    if (auto ready = make_ready(m_stage, Side::candidate); !ready)
+      return without(ready.error().text);
     std::vector<int> all = m_job.sets;
     all.push_back(m_job.warmup_sets.front());
     AKO_TRY(const std::string why, m_stage.hand_over(all));
@@ -98,9 +100,9 @@ private:
       found = std::move(graded.evidence);
     }
     if (!found.empty())
-      m_out.self_timed = fmt::format(
-          "shape {}: what was captured does not make the outputs by itself: {}", m_shape.tag,
-          found.front().text);
+      m_out.self_timed =
+          fmt::format("shape {}: what was captured does not make the outputs by itself: {}",
+                      m_shape.tag, found.front().text);
     return {};
   }
 
@@ -129,9 +131,10 @@ judge::Found replay_time(const judge::Place& place, const std::vector<double>& c
   const double claimed = stats::median(claimed_ns), replayed = stats::median(replayed_ns);
   return model::Evidence{
       "replay_time",
-      fmt::format("{:.0f} ns a call are claimed at shape {}; the same kernels launched by a process "
-                  "without the candidate's host code take {:.0f} ns",
-                  claimed, place.shape, replayed),
+      fmt::format(
+          "{:.0f} ns a call are claimed at shape {}; the same kernels launched by a process "
+          "without the candidate's host code take {:.0f} ns",
+          claimed, place.shape, replayed),
       {{"claimed_ns", claimed},
        {"replayed_ns", replayed},
        {"rounds", rounds},

@@ -18,9 +18,9 @@ struct Replayed {
   base::Json shapes = base::Json::array();
 };
 
-/// Blocks of the candidate and of the replay in turn, on buffers of their own. Where a replay cannot
-/// be had, or its outputs are wrong (state that no captured node made), nothing is held against the
-/// candidate and the result is called self-timed.
+/// Blocks of the candidate and of the replay in turn, on buffers of their own. Where a replay
+/// cannot be had, or its outputs are wrong (state that no captured node made), nothing is held
+/// against the candidate and the result is called self-timed.
 base::Expected<Replayed> replay_candidate(Stage& stage, const Request& request,
                                           const std::vector<BlockPlan>& blocks, std::uint64_t seed);
 

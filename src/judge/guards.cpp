@@ -318,8 +318,8 @@ const std::vector<Rule>& rules() {
         "stability", "precision", "late_writes"}},
       {K::suspect,
        {"forged_frame", "library_call", "skipped_calls", "merged_calls", "second_clock",
-        "untimed_work", "work_outside_stream", "device_memory", "stray_processes", "stray_threads", "idle_work", "unexplained_cpu_time",
-        "patched_symbols", "process_state", "time_claim"}},
+        "untimed_work", "work_outside_stream", "device_memory", "stray_processes", "stray_threads",
+        "idle_work", "unexplained_cpu_time", "patched_symbols", "process_state", "time_claim"}},
       {K::invalid_measurement, {"below_floor"}}};
   return all;
 }

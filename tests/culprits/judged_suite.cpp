@@ -55,7 +55,8 @@ void expect_as_its_comment_says(const Shelf& shelf, const std::string& name,
 void expect_twins(const Shelf& shelf, int least) {
   int pairs = 0;
   for (const auto& name : all_culprits(shelf)) {
-    if (name.ends_with(".honest") || read_culprit(path_of(shelf, name)).expects == "clean") continue;
+    if (name.ends_with(".honest") || read_culprit(path_of(shelf, name)).expects == "clean")
+      continue;
     EXPECT_TRUE(base::fs::exists(path_of(shelf, name + ".honest"))) << name;
     ++pairs;
   }

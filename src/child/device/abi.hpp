@@ -54,12 +54,11 @@ inline constexpr unsigned k_host_mapped = 2, k_host_portable = 1;
 // Results that say something of their own.
 inline constexpr Result k_success = 0, k_invalid_value = 1, k_out_of_memory = 2,
                         k_not_initialized = 3, k_deinitialized = 4, k_no_device = 100,
-                        k_invalid_image = 200, k_invalid_context = 201,
-                        k_no_binary = 209, k_unsupported_ptx = 222,
-                        k_invalid_handle = 400, k_not_found = 500, k_not_ready = 600, k_illegal_address = 700,
-                        k_launch_resources = 701, k_launch_timeout = 702, k_launch_failed = 719,
-                        k_not_permitted = 800, k_not_supported = 801, k_driver_mismatch = 803,
-                        k_unknown = 999;
+                        k_invalid_image = 200, k_invalid_context = 201, k_no_binary = 209,
+                        k_unsupported_ptx = 222, k_invalid_handle = 400, k_not_found = 500,
+                        k_not_ready = 600, k_illegal_address = 700, k_launch_resources = 701,
+                        k_launch_timeout = 702, k_launch_failed = 719, k_not_permitted = 800,
+                        k_not_supported = 801, k_driver_mismatch = 803, k_unknown = 999;
 
 // Device attributes.
 enum Attribute : int {

@@ -15,13 +15,14 @@ namespace {
 
 constexpr std::size_t k_most_nodes = 1024, k_most_parameters = 1024, k_most_bytes = 32764;
 constexpr int k_node_kernel = 0, k_node_copy = 1, k_node_set = 2, k_node_empty = 5;
-constexpr int k_cooperative = 2, k_cluster = 4, k_dynamic_shared = 8,
-              k_carveout = 9, k_large_cluster = 14;
+constexpr int k_cooperative = 2, k_cluster = 4, k_dynamic_shared = 8, k_carveout = 9,
+              k_large_cluster = 14;
 constexpr unsigned k_usual_shared = 48 << 10;
 constexpr int k_memory_device = 2, k_memory_unified = 4;
 
 tl::unexpected<base::Error> no_replay(std::string why) {
-  return base::fail(ErrorKind::unsupported, "the call cannot be replayed", {.found = std::move(why)});
+  return base::fail(ErrorKind::unsupported, "the call cannot be replayed",
+                    {.found = std::move(why)});
 }
 
 std::string hex_of(const std::string& bytes) {
@@ -223,8 +224,7 @@ base::Expected<std::vector<std::size_t>> chain_of(const Gpu& gpu, abi::Graph gra
       at = each;
     }
   for (; at && order.size() <= all.size(); at = next.contains(at) ? next[at] : nullptr)
-    order.push_back(
-        static_cast<std::size_t>(std::find(all.begin(), all.end(), at) - all.begin()));
+    order.push_back(static_cast<std::size_t>(std::find(all.begin(), all.end(), at) - all.begin()));
   if (order.size() != all.size()) return no_replay("work that is no chain");
   return order;
 }
@@ -272,7 +272,9 @@ template <class T> T at(std::string_view bytes, std::uint64_t offset) {
 
 /// The section's bytes; empty when there is none.
 std::string_view section_of(std::string_view elf, std::string_view wanted) {
-  if (!elf.starts_with("\x7f" "ELF")) return {};
+  if (!elf.starts_with("\x7f"
+                       "ELF"))
+    return {};
   const auto table = at<std::uint64_t>(elf, 40);
   const std::uint64_t entry = at<std::uint16_t>(elf, 58), count = at<std::uint16_t>(elf, 60);
   const auto names = at<std::uint64_t>(elf, table + at<std::uint16_t>(elf, 62) * entry + 24);
@@ -336,9 +338,9 @@ base::Status Replayer::launch_kernel(const Node& node, abi::Stream stream) const
   const auto& api = *calls;
   AKO_TRY(auto* function, find(node.name));
   if (node.shared_bytes > k_usual_shared)
-    AKO_TRY_STATUS(m_gpu->ok(
-        api.function_set(function, k_dynamic_shared, static_cast<int>(node.shared_bytes)),
-        "allowing shared memory"));
+    AKO_TRY_STATUS(
+        m_gpu->ok(api.function_set(function, k_dynamic_shared, static_cast<int>(node.shared_bytes)),
+                  "allowing shared memory"));
   if (node.carveout >= 0) (void)api.function_set(function, k_carveout, node.carveout);
   if (node.large_cluster) (void)api.function_set(function, k_large_cluster, 1);
   std::vector<void*> parameters;
@@ -369,7 +371,8 @@ base::Status Replayer::launch(const std::vector<Node>& nodes, abi::Stream stream
     if (node.kind == Node::Kind::kernel) {
       AKO_TRY_STATUS(launch_kernel(node, stream));
     } else if (node.kind == Node::Kind::set) {
-      AKO_TRY_STATUS(m_gpu->ok(api.set_bytes(node.to, node.value, node.bytes, stream), "replaying"));
+      AKO_TRY_STATUS(
+          m_gpu->ok(api.set_bytes(node.to, node.value, node.bytes, stream), "replaying"));
     } else {
       AKO_TRY_STATUS(
           m_gpu->ok(api.copy_within(node.to, node.from, node.bytes, stream), "replaying"));

@@ -1,5 +1,6 @@
-// Trusted replay: what a captured call put into its stream, as values, and their launch by a process
-// that runs nothing of the candidate but its device code, from the very image that ako built.
+// Trusted replay: what a captured call put into its stream, as values, and their launch by a
+// process that runs nothing of the candidate but its device code, from the very image that ako
+// built.
 #pragma once
 
 #include "base/json.hpp"
@@ -22,12 +23,12 @@ struct Node {
   std::string name;                           ///< kernel: as the image has it
   std::array<std::uint32_t, 3> grid{1, 1, 1}; ///< blocks
   std::array<std::uint32_t, 3> block{1, 1, 1}, cluster{1, 1, 1};
-  std::uint32_t shared_bytes = 0;              ///< dynamic
+  std::uint32_t shared_bytes = 0;                  ///< dynamic
   bool cooperative = false, large_cluster = false; ///< of more than eight blocks
   int carveout = -1; ///< of the cache, for shared memory: percent, -1 = the driver's choice
-  std::vector<std::string> parameters;         ///< bytes of each
-  std::uint64_t to = 0, from = 0, bytes = 0;   ///< copies and sets
-  std::uint8_t value = 0;                      ///< sets
+  std::vector<std::string> parameters;       ///< bytes of each
+  std::uint64_t to = 0, from = 0, bytes = 0; ///< copies and sets
+  std::uint8_t value = 0;                    ///< sets
   bool operator==(const Node&) const = default;
 };
 base::Json to_json(const std::vector<Node>& nodes);

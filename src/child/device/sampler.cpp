@@ -115,8 +115,8 @@ void Sampler::forget() {
 base::Expected<int> Sampler::left_behind() {
   if (!m_activity) return 0;
   AKO_TRY(const auto records, m_activity->collect());
-  return static_cast<int>(
-      std::count_if(records.begin(), records.end(), [](const auto& each) { return !is_ours(each); }));
+  return static_cast<int>(std::count_if(records.begin(), records.end(),
+                                        [](const auto& each) { return !is_ours(each); }));
 }
 
 std::int64_t Sampler::free_bytes() const {

@@ -140,8 +140,8 @@ private:
 
 /// Sorts records into the windows between ako's own kernels: `marks[i]` of these were queued before
 /// call i, and one after the last. Fails when there are not as many as were queued. A kernel of the
-/// same stream may start while the one before it ends (programmatic dependent launch): it belongs to
-/// the call behind that one, from its own begin on.
+/// same stream may start while the one before it ends (programmatic dependent launch): it belongs
+/// to the call behind that one, from its own begin on.
 base::Status assign(const std::vector<Record>& records, const std::vector<int>& marks,
                     std::vector<TimedCall>& calls, int& stray);
 

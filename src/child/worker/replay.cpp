@@ -54,8 +54,7 @@ int Replay::call(void* const* tensors, const std::int64_t*, const double*, void*
 Session::Answer Session::load_images(const Json&) {
   if (!m_device) return refused("device code is loaded on a device");
   auto replay = Replay::load(m_device->gpu(), *m_file);
-  if (!replay)
-    return tl::unexpected(Refusal{"load_failed", replay.error().text(), Json::object()});
+  if (!replay) return tl::unexpected(Refusal{"load_failed", replay.error().text(), Json::object()});
   m_replay = std::move(*replay);
   m_library = Library::of_process();
   m_library->call = Replay::call;

@@ -1,4 +1,5 @@
-// A worker without the candidate's host code: it launches captured nodes from the artifact's images.
+// A worker without the candidate's host code: it launches captured nodes from the artifact's
+// images.
 #pragma once
 
 #include "base/shm.hpp"

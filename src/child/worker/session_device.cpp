@@ -72,12 +72,9 @@ Session::Answer Session::call_device(const Json& body, ako_call_fn function, con
   if (!single) return tl::unexpected(protocol::refuse(single.error()));
   if (!single->fault.empty()) return fault(single->fault);
   if (single->code != 0) return tl::unexpected(returned(name, single->code, Json{{"set", set}}));
-  Json answer{{"ns", single->ns},
-              {"threads_before", threads_before},
-              {"threads_after", thread_count()},
-              {"changed", changed},
-              {"libraries", device_libraries()},
-              {"operations", single->operations}};
+  Json answer{
+      {"ns", single->ns},   {"threads_before", threads_before}, {"threads_after", thread_count()},
+      {"changed", changed}, {"libraries", device_libraries()},  {"operations", single->operations}};
   add_report(answer);
   return answer;
 }

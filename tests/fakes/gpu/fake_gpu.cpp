@@ -317,7 +317,6 @@ FAKE(int, cuStreamBeginCapture_v2)(Stream stream, int) {
   return 0;
 }
 
-
 FAKE(int, cuStreamEndCapture)(Stream stream, Graph* graph) {
   SCRIPTED(cuStreamEndCapture);
   auto* from = stream_of(stream);

@@ -162,8 +162,7 @@ TEST(Device, WorkThatComesWhenTheCallIsOverIsStray) {
   const ScriptedGpu gpu;
   for (const bool honest : {false, true}) {
     auto bench = Bench::make(64, 3, 0, k_device);
-    auto worker = bench.worker(source("w.y[0] = 1;",
-                                      std::string(R"(
+    auto worker = bench.worker(source("w.y[0] = 1;", std::string(R"(
     static void* own = [] {
       void* made = nullptr;
       reinterpret_cast<int (*)(void**, unsigned)>(symbol("cuStreamCreate"))(&made, 1);
@@ -175,7 +174,7 @@ TEST(Device, WorkThatComesWhenTheCallIsOverIsStray) {
       go(own, "axpb", body, &w, sizeof w);
       reinterpret_cast<int (*)(void*)>(symbol("cuStreamSynchronize"))(own);
     }))") + (honest ? ".join();" : ".detach();") +
-                                          R"(
+                                                         R"(
     once = true;
     return go(stream, "axpb", body, &w, sizeof w);)"));
     ASSERT_OK(worker);
@@ -192,8 +191,7 @@ TEST(Device, MemoryThatEveryCallKeepsIsCounted) {
   const ScriptedGpu gpu;
   for (const bool honest : {false, true}) {
     auto bench = Bench::make(64, 3, 0, k_device);
-    auto worker = bench.worker(source("w.y[0] = 1;",
-                                      std::string(R"(
+    auto worker = bench.worker(source("w.y[0] = 1;", std::string(R"(
     static unsigned long long taken = 0;
     )") + (honest ? "if (!taken)" : "") + R"(
     reinterpret_cast<int (*)(unsigned long long*, unsigned long)>(symbol("cuMemAlloc_v2"))(

@@ -56,7 +56,8 @@ TEST(Assign, WorkOutsideEveryWindowIsStray) {
 TEST(Assign, AKernelThatStartsWhileTheOneBeforeEndsIsTimedFromItsBegin) {
   std::vector<TimedCall> calls;
   int stray = 0;
-  std::vector<Record> records{ours("ako_sweep", 0, 100), theirs(95, 150), ours("ako_mark", 160, 161)};
+  std::vector<Record> records{ours("ako_sweep", 0, 100), theirs(95, 150),
+                              ours("ako_mark", 160, 161)};
   ASSERT_TRUE(assign(records, {1}, calls, stray));
   EXPECT_EQ(stray, 0);
   EXPECT_EQ(calls[0].span_ns, 55);

@@ -40,15 +40,15 @@ TEST(Nodes, ComeBackFromJsonAsTheyWere) {
 
 TEST(Nodes, WhatNoCaptureGivesIsRefused) {
   EXPECT_FALSE(nodes_from_json(base::Json::object()));
-  for (const auto& [key, value] : std::vector<std::pair<const char*, base::Json>>{
-           {"kind", "host"},
-           {"grid", {1, 2}},
-           {"grid", {-1, 1, 1}},
-           {"block", {1ull << 40, 1, 1}},
-           {"parameters", {"0g"}},
-           {"parameters", {"123"}},
-           {"parameters", {std::string(70000, '0')}},
-           {"name", 7}}) {
+  for (const auto& [key, value] :
+       std::vector<std::pair<const char*, base::Json>>{{"kind", "host"},
+                                                       {"grid", {1, 2}},
+                                                       {"grid", {-1, 1, 1}},
+                                                       {"block", {1ull << 40, 1, 1}},
+                                                       {"parameters", {"0g"}},
+                                                       {"parameters", {"123"}},
+                                                       {"parameters", {std::string(70000, '0')}},
+                                                       {"name", 7}}) {
     auto json = to_json({kernel("scale")});
     json[0][key] = value;
     EXPECT_FALSE(nodes_from_json(json)) << key << " " << value;
@@ -62,7 +62,9 @@ std::string library_with(const std::string& fatbins) {
   const auto put = [&](std::size_t at, auto value) {
     std::memcpy(file.data() + at, &value, sizeof value);
   };
-  file.replace(0, 4, "\x7f" "ELF");
+  file.replace(0, 4,
+               "\x7f"
+               "ELF");
   const std::uint64_t names_at = 64, bytes_at = 96, table = bytes_at + fatbins.size();
   put(40, table);
   put(58, std::uint16_t{64});
@@ -158,8 +160,8 @@ TEST(Replay, LaunchesWhatACallCaptured) {
   ASSERT_TRUE(sent);
   ASSERT_TRUE(replayer->launch(*sent, (*sampler)->stream()));
   ASSERT_EQ(gpu->api().stream_wait((*sampler)->stream()), 0);
-  EXPECT_EQ(memory, std::string(32, 5) + std::string(32, 1) + std::string(16, 5) +
-                        std::string(16, 1));
+  EXPECT_EQ(memory,
+            std::string(32, 5) + std::string(32, 1) + std::string(16, 5) + std::string(16, 1));
   auto other = *sent;
   other[1].name = "another";
   const auto refused = replayer->launch(other, (*sampler)->stream());

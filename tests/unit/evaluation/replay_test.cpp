@@ -7,8 +7,8 @@ namespace ako::evaluation {
 namespace {
 
 TEST(ReplayTime, ABentClockIsTold) {
-  const auto found = replay_time({}, {2000, 2010, 1990, 2000, 2005, 2000},
-                                 {4000, 4010, 3990, 4000, 4005, 2000});
+  const auto found =
+      replay_time({}, {2000, 2010, 1990, 2000, 2005, 2000}, {4000, 4010, 3990, 4000, 4005, 2000});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->guard, "replay_time");
   EXPECT_TRUE(found->decisive);
