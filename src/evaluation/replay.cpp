@@ -69,15 +69,14 @@ private:
     return out;
   }
 
-  /// One block of each on the same new content, in an order drawn by coin.
+  /// One block of each, in an order drawn by coin, each on a content of its own: the reference never
+  /// sees one that the candidate still has before it.
   base::Status run_round() {
     const bool replay_first = m_coins.flip();
     for (int turn = 0; turn < 2 && m_out.self_timed.empty(); ++turn) {
-      if (turn == 0 || has_inouts(m_shape)) {
-        ++m_content.epoch;
-        AKO_TRY_STATUS(m_stage.fill(m_content));
-        m_grader.renew(m_content);
-      }
+      ++m_content.epoch;
+      AKO_TRY_STATUS(m_stage.fill(m_content));
+      m_grader.renew(m_content);
       AKO_TRY_STATUS(m_stage.poison(inputs::Sentinel::first, m_job.sets));
       const bool replay = (turn == 0) == replay_first;
       auto report = replay ? m_stage.replay(m_job) : m_stage.sample(Side::candidate, m_job);
