@@ -49,6 +49,9 @@ public:
   base::Status ok(abi::Result result, const char* doing) const;
   /// What makes every later call fail, once something has; empty = well.
   const std::string& lost() const { return m_lost; }
+  void give_up(std::string why) const {
+    if (m_lost.empty()) m_lost = std::move(why);
+  }
 
   base::Expected<abi::Module> load(std::span<const std::byte> image) const;
   base::Status wait() const; ///< until ako's stream has done its work

@@ -82,6 +82,15 @@ std::vector<std::string> DeviceWorker::restore() {
   std::vector<std::string> changed;
   if (!lost().empty()) return changed;
   (void)m_gpu.api().persisting_reset(); // no way to ask whether there are any
+  device::abi::StreamPolicy policy;
+  auto* stream = m_sampler->stream();
+  if (m_gpu.api().stream_get(stream, device::abi::k_stream_policy, &policy) ==
+          device::abi::k_success &&
+      policy.bytes != 0) {
+    changed.emplace_back("stream_policy");
+    const device::abi::StreamPolicy none;
+    (void)m_gpu.api().stream_set(stream, device::abi::k_stream_policy, &none);
+  }
   for (const auto& [limit, name] : k_limits) {
     const auto before = m_limits.find(limit);
     std::size_t now = 0;

@@ -84,6 +84,8 @@ Session::Answer Session::dispatch(const protocol::Request& request) {
   case Kind::call: return call(body);
   case Kind::sample: return sample(body);
   case Kind::residency: return residency(body);
+  case Kind::capture: return capture(body);
+  case Kind::replay: return replay(body);
   default: return invalid("a worker does not know this command");
   }
 }
@@ -211,6 +213,7 @@ Session::Answer Session::load(const Json& body) {
                                   Json{{"found", file->hash}, {"expected", hash}}});
   m_file = std::move(*file);
   m_state = ProcessState::capture();
+  if (base::get_or<bool>(body, "images", false)) return load_images(body);
   const int threads_before = thread_count();
   const auto begin = base::monotonic_ns();
   protocol::Outcome<Library> library;
@@ -221,6 +224,7 @@ Session::Answer Session::load(const Json& body) {
   if (!ran) return tl::unexpected(ran.error());
   if (!library) return tl::unexpected(library.error());
   m_library = std::move(*library);
+  if (m_device) m_device->sampler().forget();
   const auto missing = [&](const char* key, ako_call_fn function) {
     return base::get_or<bool>(body, key, false) && !function;
   };
@@ -299,6 +303,7 @@ Session::Answer Session::use(const Json& body) {
     if (auto ran = guarded([&] { taken = m_guest->ask("use", body); }); !ran)
       return tl::unexpected(ran.error());
     if (!taken) return tl::unexpected(taken.error());
+    if (m_device) m_device->sampler().forget();
   }
   return Json::object();
 }

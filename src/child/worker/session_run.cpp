@@ -51,6 +51,8 @@ std::vector<std::string> Session::restored() {
 Refusal Session::returned(const std::string& name, int code, Json data) const {
   if (m_guest && code == AKO_GUEST_RAISED) return m_guest->explain();
   data["code"] = code;
+  if (m_replay && code == Replay::k_unknown)
+    return {"returned_error", "the replay failed: " + m_replay->why(), std::move(data)};
   return {"returned_error", fmt::format("{} returned {}", name, code), std::move(data)};
 }
 
