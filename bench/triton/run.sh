@@ -21,20 +21,20 @@ part_interpret() {
   done
 }
 part_native() { bash "$root/bench/gpu/triton_native/run.sh" "$1"; cat "$1"/*.txt; }
-part_verdict() { # five times a file is saved; the first also compiles
-  local work; work=$(mktemp -d)/task
-  python3 -B "$here/verdict_task.py" "$work" && cd "$work" || exit 1
-  git init -q . && git add -A && git -c user.name=ako -c user.email=ako@localhost commit -qm start
+part_verdict() { # an edit that gains is saved; nothing of it was built or compiled before
   for run in 1 2 3; do
-    sed -i "1s/.*/\"\"\"RMSNorm, saved for the $run. time.\"\"\"/" solution/rmsnorm.py
+    local work; work=$(mktemp -d)/task
+    python3 -B "$here/verdict_task.py" "$work" && cd "$work" || exit 1
+    git init -q . && git add -A && git -c user.name=ako -c user.email=ako@localhost commit -qm start
+    sed -i "1s/.*/\"\"\"RMSNorm over rows of 4096 bfloat16, saved for the $run. time.\"\"\"/" solution/rmsnorm.py
     began=$(date +%s.%N)
-    ako try --json --hypothesis "saved again $run" --waive "timing the way to a verdict" >"$1/try-$run.json" </dev/null
-    echo "saved file to verdict, run $run: exit $?, $(echo "$(date +%s.%N) $began" | awk '{printf "%.2f", $1 - $2}') s" | tee -a "$1/wall.txt"
+    ako try --json --hypothesis "rows are read once" --waive "timing the way to a verdict" >"$1/try-$run.json" </dev/null
+    echo "run $run: exit $?, $(echo "$(date +%s.%N) $began" | awk '{printf "%.2f", $1 - $2}') s" | tee -a "$1/wall.txt"
   done
   ako show 1
 }
 part_calibrate() { ako calibrate --device 0 --json >"$1/calibrate.json"; }
-part_library() { python3 -B "$here/library.py" >"$1/library.txt"; cat "$1/library.txt"; }
+part_library() { python3 -B "$here/library.py" ${LIBRARY:-} >"$1/library.txt" 2>&1; cat "$1/library.txt"; } # LIBRARY: words of library.py
 part_loop() { bash "$root/bench/gpu/run_examples.sh" "$1" $(($3 - 40)) "triton/$2"; cat "$1"/*.txt; }
 
 export -f fresh_task part_doctor part_interpret part_native part_verdict part_calibrate part_library part_loop
