@@ -401,6 +401,8 @@ Answer<ResidencyReport> Worker::residency(int set) {
   return report;
 }
 
+void Worker::end_from_outside() { m_state->link->process().signal_group(SIGKILL); }
+
 base::Status Worker::pause() {
   if (!alive() || m_state->paused) return {};
   auto& process = m_state->link->process();

@@ -242,6 +242,17 @@ class Interpreted(unittest.TestCase):
         self.assertEqual(said, [])
         self.assertRaises(TypeError, range, tensor)
 
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "no numpy here")
+    def test_bfloat16_is_rounded_to_nearest_and_ties_to_even(self):
+        import numpy
+        words = numpy.array([[0x3f800000, 0x3f807fff], [0x3f808000, 0x3f818000], [0x3f808001, 0xbf80ffff],
+                             [0x7f800000, 0x7f800001], [0x7f7fffff, 0x00000001]], numpy.uint32)
+        got = interpreted.nearest_bfloat16(numpy, words.view(numpy.float32))
+        self.assertEqual(got.dtype, numpy.uint16)
+        self.assertEqual([[hex(word) for word in row] for row in got.tolist()],
+                         [["0x3f80", "0x3f80"], ["0x3f80", "0x3f82"], ["0x3f81", "0xbf81"], ["0x7f80", "0x7fc0"],
+                          ["0x7f80", "0x0"]])
+
     def test_nothing_is_tuned(self):
         tuner, ran, hooked = Tuner(1), [], []
         tuner.run = lambda *given, **words: ran.append((given, words))
