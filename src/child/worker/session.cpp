@@ -133,8 +133,8 @@ Session::Answer Session::configure(const Json& body) {
     // cores that are measured on.
     Json question{{"threads", cores.size()}};
     if (m_device) question["device"] = m_device->place();
-    // What frameworks set for good when first used, as compilers do with handlers of signals, is put
-    // back: neither would a crash be told, nor what a candidate sets stand out.
+    // What frameworks set for good when first used, as compilers do with handlers of signals, is
+    // put back: neither would a crash be told, nor what a candidate sets stand out.
     const auto before = ProcessState::capture();
     auto ready = m_guest->ask("ready", question);
     if (!ready) return tl::unexpected(ready.error());
