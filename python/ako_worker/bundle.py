@@ -206,7 +206,8 @@ class Bundle:
             self.check_count(path, functions[symbol], arguments)
 
     def check_count(self, path, function, arguments):
-        jitted = any("jit" == getattr(d, "attr", getattr(d, "id", "")) for d in function.decorator_list)
+        around = [d.func if isinstance(d, ast.Call) else d for d in function.decorator_list]
+        jitted = any("jit" == getattr(d, "attr", getattr(d, "id", "")) for d in around)
         if jitted:
             self.said.add(path, function.lineno, 1, "error", f"'{function.name}' is a kernel: the entry is a function that "
                           "launches it on the tensors it is given")

@@ -24,7 +24,7 @@ class Binding:
 
 class Guest:
     def __init__(self, imports):
-        self.frameworks = Frameworks(imports)
+        self.frameworks = Frameworks(imports, os.environ.pop("AKO_SHARED_CACHE", ""))
         self.watch = Watch(os.environ.get("TRITON_CACHE_DIR"))
         self.ahead = os.environ.pop("AKO_COMPILE_FOR", "")
         self.loaded = None
@@ -36,7 +36,7 @@ class Guest:
     # --- questions ---------------------------------------------------------------------------------------------
 
     def ready(self, request):
-        facts = self.frameworks.start(request.get("device"))
+        facts = self.frameworks.start(request.get("device"), request.get("threads", 0))
         if self.ahead:
             from ako_worker import ahead
             ahead.install(self.ahead)
@@ -61,6 +61,7 @@ class Guest:
                 self.functions[name] = self.loaded.function(bundle[name])
         took = _now() - began
         interposed = self.frameworks.patched()
+        self.watch.keep_choices(self.loaded.modules(), (self.frameworks.device or {}).get("uuid", ""))
         self.frameworks.capture()
         gc.collect()
         gc.freeze()

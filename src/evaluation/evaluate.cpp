@@ -65,6 +65,7 @@ base::Json loaded_json(const client::LoadReport& report) {
                     {"sandbox", report.sandbox.label},
                     {"interposed", report.interposed},
                     {"measure", report.measure}};
+  if (!report.sandbox.device.empty()) out["device"] = report.sandbox.device;
   if (report.sandbox.guest.empty()) return out;
   out["interpreter"] = report.sandbox.guest;
   out["modules"] = report.guest;
@@ -91,6 +92,7 @@ public:
 
   base::Expected<Result> run() {
     const std::int64_t started = base::monotonic_ns();
+    if (m_request.progress) m_request.progress("starting", 0);
     if (!load()) return std::move(m_out);
     // Drawn only now: nothing that was loaded can have known it.
     const std::size_t number = m_round == Round::first ? 0 : 1;

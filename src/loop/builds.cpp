@@ -1,5 +1,6 @@
 #include "loop/builds.hpp"
 
+#include "base/hash.hpp"
 #include "executors/runner.hpp"
 #include "inputs/custom_fill.hpp"
 #include "lanes/cpu/driver.hpp"
@@ -92,6 +93,10 @@ base::Expected<BuildOutcome> Builder::build_to_the_end(model::Lane lane,
         (workspace::Workdir::cache_root() / "compiled" / built.artifact.library_hash).string();
     built.spec.environment["TRITON_CACHE_DIR"] = built.spec.keep_dir;
     built.spec.environment["TRITON_CACHE_AUTOTUNING"] = "1";
+    // What every worker of this interpreter compiles before anything of the artifact is loaded.
+    built.spec.environment["AKO_SHARED_CACHE"] =
+        (workspace::Workdir::cache_root() / "compiled" / ("tools-" + base::sha256(tool.identity)))
+            .string();
   }
   // The record moves from machine to machine: where the library lies on this one is the spec's.
   built.artifact.library_path = base::fs::path(built.artifact.library_path).filename().string();
