@@ -45,7 +45,7 @@ std::optional<Version> version_in(const fs::path& include) {
 }
 
 void add_site_packages(const fs::path& environment, const std::string& by,
-                       std::vector<std::pair<std::string, fs::path>>& places) {
+                       std::vector<Place>& places) {
   std::vector<fs::path> found;
   std::error_code why;
   for (fs::directory_iterator python(environment / "lib", why), end; !why && python != end;
@@ -53,24 +53,24 @@ void add_site_packages(const fs::path& environment, const std::string& by,
     if (python->path().filename().string().starts_with("python"))
       found.push_back(python->path() / "site-packages" / k_in_package);
   std::sort(found.rbegin(), found.rend());
-  for (auto& place : found) places.emplace_back(by, std::move(place));
+  for (auto& place : found) places.push_back({by, std::move(place)});
 }
 
-std::vector<std::pair<std::string, fs::path>> places_of(const Surroundings& around) {
-  std::vector<std::pair<std::string, fs::path>> places;
+std::vector<Place> places_of(const Surroundings& around) {
+  std::vector<Place> places;
   if (const auto root = variable(around, "VIRTUAL_ENV"); !root.empty())
     add_site_packages(root, "VIRTUAL_ENV", places);
   if (const auto own = base::find_installed("build/cutlass"))
     add_site_packages(*own, "scripts/setup --with-cutlass", places);
   if (const auto root = variable(around, "CONDA_PREFIX"); !root.empty()) {
     add_site_packages(root, "CONDA_PREFIX", places);
-    places.emplace_back("CONDA_PREFIX", fs::path(root) / "include");
+    places.push_back({"CONDA_PREFIX", fs::path(root) / "include"});
   }
   if (const auto root = variable(around, "CUDA_HOME"); !root.empty())
-    places.emplace_back("CUDA_HOME", fs::path(root) / "include");
+    places.push_back({"CUDA_HOME", fs::path(root) / "include"});
   for (const char* usual : {"/usr/local/cutlass/include", "/usr/local/cuda/include",
                             "/usr/local/include", "/usr/include"})
-    places.emplace_back("usual place", usual);
+    places.push_back({"usual place", usual});
   return places;
 }
 
@@ -177,27 +177,14 @@ std::string Need::text() const {
   return op + " " + number;
 }
 
-Expected<Headers> find_headers(const Surroundings& around, std::vector<std::string>* looked) {
-  std::vector<std::string> notes;
-  std::vector<std::string>& said = looked != nullptr ? *looked : notes;
-  const auto look = [&](const fs::path& include, const std::string& by) -> std::optional<Headers> {
+Expected<Headers> first_with_headers(const std::vector<Place>& places,
+                                     std::vector<std::string>& said) {
+  for (const auto& [by, include] : places) {
     const auto version = version_in(include);
     said.push_back(fmt::format("CUTLASS by {} '{}': {}", by, include.string(),
                                version ? version->text() : "no cutlass/version.h"));
-    if (!version) return std::nullopt;
-    return Headers{include, *version, by};
-  };
-  if (const auto root = variable(around, "CUTLASS_PATH"); !root.empty()) {
-    for (const auto& include : {fs::path(root) / "include", fs::path(root)})
-      if (auto found = look(include, "CUTLASS_PATH")) return *found;
-    return fail(ErrorKind::environment, "there are no CUTLASS headers where CUTLASS_PATH points",
-                {.where = "CUTLASS_PATH",
-                 .found = root,
-                 .allowed = "a folder with include/cutlass/version.h",
-                 .next = "correct CUTLASS_PATH, or unset it to let ako look elsewhere"});
+    if (version) return Headers{include, *version, by};
   }
-  for (const auto& [by, include] : places_of(around))
-    if (auto found = look(include, by)) return *found;
   std::string list;
   for (const auto& line : said) list += (list.empty() ? "" : "; ") + line;
   return fail(ErrorKind::environment, "no CUTLASS headers were found",
@@ -205,6 +192,20 @@ Expected<Headers> find_headers(const Surroundings& around, std::vector<std::stri
                .found = list,
                .allowed = "CUTLASS 3 or 4: a folder with cutlass/ and cute/",
                .next = k_remedy});
+}
+
+Expected<Headers> find_headers(const Surroundings& around, std::vector<std::string>* looked) {
+  std::vector<std::string> notes;
+  std::vector<std::string>& said = looked != nullptr ? *looked : notes;
+  const std::string root = variable(around, "CUTLASS_PATH");
+  if (root.empty()) return first_with_headers(places_of(around), said);
+  const char* by = "CUTLASS_PATH";
+  if (auto own = first_with_headers({{by, fs::path(root) / "include"}, {by, root}}, said)) return own;
+  return fail(ErrorKind::environment, "there are no CUTLASS headers where CUTLASS_PATH points",
+              {.where = "CUTLASS_PATH",
+               .found = root,
+               .allowed = "a folder with include/cutlass/version.h",
+               .next = "correct CUTLASS_PATH, or unset it to let ako look elsewhere"});
 }
 
 Expected<std::string> identity_of(const Headers& headers, const fs::path& memo_dir) {

@@ -27,6 +27,15 @@ struct Headers {
 base::Expected<Headers> find_headers(const Surroundings& around,
                                      std::vector<std::string>* looked = nullptr);
 
+/// An include folder, and how it is called in messages.
+struct Place {
+  std::string by;
+  base::fs::path include;
+};
+/// The first with headers. Kind environment, saying how to get some, when none has.
+base::Expected<Headers> first_with_headers(const std::vector<Place>& places,
+                                           std::vector<std::string>& said);
+
 /// "CUTLASS 4.2.0 | hash": the hash is over every header's content. Remembered by names, sizes and
 /// times of the headers, so that an edited copy of CUTLASS is another toolchain.
 base::Expected<std::string> identity_of(const Headers& headers, const base::fs::path& memo_dir);
