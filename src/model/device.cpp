@@ -89,14 +89,16 @@ constexpr Known k_known[] = {
 constexpr Known k_cutlass[] = {
     {1, "cutlass::Status::kErrorMisalignedOperand",
      "an operand's address or leading dimension is no multiple of what the kernel's alignment asks",
-     "declare the axis with multiple_of (8 for two-byte, 16 for one-byte types under TMA), or lower "
+     "declare the axis with multiple_of (8 for two-byte, 16 for one-byte types under TMA), or "
+     "lower "
      "the alignment and take a cp.async schedule"},
     {2, "cutlass::Status::kErrorInvalidDataType", "the kernel does not take this type of operand",
      "instantiate it for the contract's dtypes"},
     {3, "cutlass::Status::kErrorInvalidLayout", "the kernel does not take this layout of operand",
      "instantiate it for the contract's layouts"},
     {4, "cutlass::Status::kErrorInvalidProblem",
-     "can_implement refuses this size: alignment of a leading dimension, a tile or cluster that does "
+     "can_implement refuses this size: alignment of a leading dimension, a tile or cluster that "
+     "does "
      "not fit it, or a mode that the kernel has not",
      "declare in [axes] what the kernel can do (min, multiple_of), or take another kernel for the "
      "rest"},
@@ -104,10 +106,12 @@ constexpr Known k_cutlass[] = {
      "build for the device's architecture, with the suffix a for sm_90 and newer"},
     {6, "cutlass::Status::kErrorWorkspaceNull",
      "the kernel needs a workspace, and has none or one that is too small",
-     "declare a tensor of role workspace of get_workspace_size bytes for the largest shape and hand "
+     "declare a tensor of role workspace of get_workspace_size bytes for the largest shape and "
+     "hand "
      "it over"},
     {7, "cutlass::Status::kErrorInternal",
-     "initialising failed: most often the kernel wants more shared memory than a block can have (the "
+     "initialising failed: most often the kernel wants more shared memory than a block can have "
+     "(the "
      "epilogue was not carved out of the stages), its cluster does not fit, or the image lacks "
      "the architecture's suffix a",
      "use StageCountAutoCarveout<sizeof(typename CollectiveEpilogue::SharedStorage)>, fewer stages "

@@ -53,9 +53,10 @@ Probe Driver::probe(const std::string& compiler, const Surroundings& around,
   probe.summary += fmt::format("; {} missing", dsl     ? "torch is"
                                                : torch ? "nvidia-cutlass-dsl is"
                                                        : "nvidia-cutlass-dsl and torch are");
-  probe.next = "install them there (pip install nvidia-cutlass-dsl, with [cu13] for CUDA 13; wheels "
-               "travel to machines without a network), or name another interpreter in "
-               "kernel.compiler or AKO_PYTHON";
+  probe.next =
+      "install them there (pip install nvidia-cutlass-dsl, with [cu13] for CUDA 13; wheels "
+      "travel to machines without a network), or name another interpreter in "
+      "kernel.compiler or AKO_PYTHON";
   return probe;
 }
 

@@ -1,5 +1,5 @@
-// The cute-dsl lane: Python functions that launch kernels of the CuTe DSL (nvidia-cutlass-dsl). What it
-// shares with every lane of Python files stands in lanes/triton/python.hpp.
+// The cute-dsl lane: Python functions that launch kernels of the CuTe DSL (nvidia-cutlass-dsl).
+// What it shares with every lane of Python files stands in lanes/triton/python.hpp.
 #pragma once
 
 #include "lanes/lane.hpp"

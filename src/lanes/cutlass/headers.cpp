@@ -200,7 +200,8 @@ Expected<Headers> find_headers(const Surroundings& around, std::vector<std::stri
   const std::string root = variable(around, "CUTLASS_PATH");
   if (root.empty()) return first_with_headers(places_of(around), said);
   const char* by = "CUTLASS_PATH";
-  if (auto own = first_with_headers({{by, fs::path(root) / "include"}, {by, root}}, said)) return own;
+  if (auto own = first_with_headers({{by, fs::path(root) / "include"}, {by, root}}, said))
+    return own;
   return fail(ErrorKind::environment, "there are no CUTLASS headers where CUTLASS_PATH points",
               {.where = "CUTLASS_PATH",
                .found = root,

@@ -17,10 +17,12 @@ namespace {
 
 /// constexpr functions of the standard library are called in device code everywhere.
 constexpr const char* k_relaxed = "--expt-relaxed-constexpr";
+/// An assert in the main loop is a function call, across which products run one after the other.
+constexpr const char* k_release = "-DNDEBUG";
 
 /// Headers of a system folder are no candidate's: what they warn of is nobody's to mend.
 cuda::Dialect dialect_of(const std::string& include) {
-  cuda::Dialect dialect{model::Lane::cutlass, "-std=c++17", {k_relaxed}};
+  cuda::Dialect dialect{model::Lane::cutlass, "-std=c++17", {k_relaxed, k_release}};
   // The host compiler's own place must keep its own place in the order.
   if (include != "/usr/include") dialect.words.insert(dialect.words.end(), {"-isystem", include});
   return dialect;

@@ -47,7 +47,8 @@ BuildResult Driver::read(const BuildRequest& request, const model::BuildPlan& pl
     if (explained) {
       point_to_source(result);
       if (!result.log_path.empty())
-        result.error->next += fmt::format("; everything the compiler said is in {}", result.log_path);
+        result.error->next +=
+            fmt::format("; everything the compiler said is in {}", result.log_path);
     }
     result.error->found = shortened(result.error->found);
     result.outcome.reason = shortened(result.outcome.reason);

@@ -50,12 +50,23 @@ constexpr Known k_known[] = {
      "at least two stages of tile A and tile B beside the epilogue, 227 KiB in all on sm_90",
      "use a smaller tile or a shorter K extent, ElementC = void where there is no C, fewer "
      "auxiliary tensors in the visitor tree, or a smaller epilogue tile"},
+    {"SMEM usage exceeded capacity", "the kernel wants more shared memory than a block can have",
+     "main loop and epilogue together within 227 KiB on sm_90 and sm_100, 99 KiB on sm_120",
+     "carve the epilogue out of the stages (StageCountAutoCarveout<sizeof(typename "
+     "CollectiveEpilogue::SharedStorage)>), or use fewer stages or a smaller tile"},
+    {"Auto schedule doesn't support fusion",
+     "the epilogue's automatic schedule takes no fused operation",
+     "both schedules named, of one kind",
+     "use cutlass::epilogue::TmaWarpSpecializedCooperative with "
+     "cutlass::gemm::KernelTmaWarpSpecializedCooperative, or the ping-pong pair"},
+    {"Could not build a collective epilogue", k_no_builder, k_builders, k_builder_next},
     {"Could not build a collective for given parameters", k_no_builder, k_builders, k_builder_next},
     {"Could not find a builder specialization", k_no_builder, k_builders, k_builder_next},
     {"Could not find a mainloop specialization", k_no_builder, k_builders, k_builder_next},
     {"Could not find an epilogue specialization", k_no_builder, k_builders, k_builder_next},
-    {"Unsupported Toolkit for SM90 Collective Builder", "this nvcc is too old for sm_90 collectives",
-     "nvcc of CUDA 12.0 or newer", "name a newer nvcc in kernel.compiler"},
+    {"Unsupported Toolkit for SM90 Collective Builder",
+     "this nvcc is too old for sm_90 collectives", "nvcc of CUDA 12.0 or newer",
+     "name a newer nvcc in kernel.compiler"},
     {"calling a constexpr __host__ function",
      "a constexpr function of the host is called on the device",
      "--expt-relaxed-constexpr, which this lane gives by itself",
@@ -67,6 +78,15 @@ std::string row_at(const std::string& text, std::size_t at) {
   const std::size_t before = text.rfind('\n', at);
   const std::size_t begin = before == std::string::npos ? 0 : before + 1;
   return text.substr(begin, std::min(text.find('\n', at), text.size()) - begin);
+}
+
+/// What follows from it only repeats it.
+std::string first_error(const std::string& said) {
+  for (std::size_t at = said.find("error"); at != std::string::npos;
+       at = said.find("error", at + 1))
+    if (said.compare(at, 6, "error:") == 0 || said.compare(at, 7, "error #") == 0)
+      return row_at(said, at);
+  return {};
 }
 
 std::string between(const std::string& row, std::string_view from, std::string_view to) {
@@ -81,15 +101,12 @@ bool of_cutlass(const std::string& name) {
 }
 
 /// A header or a name that these headers do not have: mistyped, or of another version.
-std::optional<Error> explain_absent(const std::string& said, const std::string& version) {
-  std::string what;
-  if (const std::size_t at = said.find("cannot open source file"); at != std::string::npos)
-    what = between(row_at(said, at), "file \"", "\"");
-  else if (const std::size_t fatal = said.find(": No such file"); fatal != std::string::npos) {
-    const std::string row = row_at(said, fatal);
-    const std::size_t name = row.rfind(' ', row.find(": No such file") - 1);
-    if (name != std::string::npos)
-      what = row.substr(name + 1, row.find(": No such file") - name - 1);
+std::optional<Error> explain_absent(const std::string& row, const std::string& version) {
+  std::string what = between(row, "cannot open source file \"", "\"");
+  if (const std::size_t fatal = row.find(": No such file");
+      fatal != std::string::npos && fatal > 0) {
+    const std::size_t name = row.rfind(' ', fatal - 1);
+    if (name != std::string::npos) what = row.substr(name + 1, fatal - name - 1);
   }
   if (!what.empty() && what.find('/') != std::string::npos && of_cutlass(what))
     return Error{ErrorKind::invalid,
@@ -99,11 +116,8 @@ std::optional<Error> explain_absent(const std::string& said, const std::string& 
                  "headers of this version",
                  "correct the name; where it belongs to another version, set CUTLASS_PATH to that, "
                  "and say so in the source: // cutlass >= X.Y"};
-  const std::size_t at = said.find("has no member \"");
-  if (at == std::string::npos) return std::nullopt;
-  const std::string row = row_at(said, at);
-  const std::string space = between(row, "namespace \"", "\""), member = between(row, "member \"",
-                                                                                  "\"");
+  const std::string space = between(row, "namespace \"", "\"");
+  const std::string member = between(row, "has no member \"", "\"");
   if (!of_cutlass(space) || member.empty()) return std::nullopt;
   return Error{ErrorKind::invalid,
                fmt::format("CUTLASS {} has no {}::{}", version, space, member),
@@ -143,18 +157,18 @@ model::CompilerMessage warning(const std::string& file, int line, std::string te
 } // namespace
 
 std::optional<Error> explain(const std::string& said, const std::string& version) {
+  const std::string row = first_error(said);
   for (const auto& known : k_known) {
-    const std::size_t at = said.find(known.key);
-    if (at == std::string::npos) continue;
-    // The row begins with the header's own place.
-    const std::string row = row_at(said, at);
-    const std::size_t place = row.find("): ");
-    return Error{ErrorKind::invalid, known.message,
+    if (row.find(known.key) == std::string::npos) continue;
+    const std::size_t place = row.find("): "); // the header's own place comes first
+    return Error{ErrorKind::invalid,
+                 known.message,
                  place == std::string::npos ? "template" : row.substr(0, place + 1),
                  shortened(row.substr(place == std::string::npos ? 0 : place + 3)).substr(0, 400),
-                 known.allowed,  known.next};
+                 known.allowed,
+                 known.next};
   }
-  return explain_absent(said, version);
+  return explain_absent(row, version);
 }
 
 std::vector<model::CompilerMessage> notices(const model::Sources& sources,

@@ -23,10 +23,10 @@ constexpr const char* k_remedy = "name another interpreter in kernel.compiler or
 /// The interpreter lacks what a file imports: the machine's fault, not the file's.
 std::optional<Error> explain(const std::string& said, const std::string& interpreter) {
   constexpr std::pair<const char*, const char*> k_packages[] = {{"torch", "torch"},
-                                                               {"triton", "triton"},
-                                                               {"numpy", "numpy"},
-                                                               {"cutlass", "nvidia-cutlass-dsl"},
-                                                               {"cuda", "cuda-python"}};
+                                                                {"triton", "triton"},
+                                                                {"numpy", "numpy"},
+                                                                {"cutlass", "nvidia-cutlass-dsl"},
+                                                                {"cuda", "cuda-python"}};
   for (const auto& [name, package] : k_packages) {
     const auto at = said.find(fmt::format("no module named '{}'", name));
     if (at == std::string::npos) continue;
@@ -74,10 +74,9 @@ model::LaunchSpec Driver::launch_spec(const BuildRequest& request,
 BuildResult read_in(model::Lane lane, const BuildRequest& request, const model::BuildPlan& plan,
                     const model::BuildRun& run) {
   const std::string interpreter = plan.steps[0].argv[0];
-  BuildResult result =
-      read_run(request, plan, run, {lane, k_remedy, [&](const std::string& said) {
-                                      return explain(said, interpreter);
-                                    }});
+  BuildResult result = read_run(request, plan, run, {lane, k_remedy, [&](const std::string& said) {
+                                                       return explain(said, interpreter);
+                                                     }});
   if (!result.artifact) return result;
   Json resources = {{"interpreter", interpreter},
                     {"version", plan.tool_identity.substr(0, plan.tool_identity.find(" | "))},

@@ -69,8 +69,9 @@ TEST(CutlassBuild, AReferenceNeedsNothingOfCutlass) {
   CutlassBench bench;
   bench.role = lanes::Role::reference;
   bench.contract.tensors[0].dtype = model::Dtype::bfloat16;
-  bench.write("input/ref.cu", "#include <cuda_bf16.h>\nvoid ref(const __nv_bfloat16*, double*, int, "
-                              "float, cudaStream_t) {}\n");
+  bench.write("input/ref.cu",
+              "#include <cuda_bf16.h>\nvoid ref(const __nv_bfloat16*, double*, int, "
+              "float, cudaStream_t) {}\n");
   const auto result = bench.build();
   EXPECT_TRUE(result.artifact) << text_of(result);
 }
@@ -123,8 +124,7 @@ TEST(CutlassBuild, TenThousandLinesBecomeTheirFirstCause) {
             ">::type;\n";
   const auto result = bench.build(text + returning("kSuccess").substr(k_head.size()));
   ASSERT_TRUE(result.error);
-  EXPECT_NE(result.error->message.find("has no collective for this combination"),
-            std::string::npos)
+  EXPECT_NE(result.error->message.find("has no collective for this combination"), std::string::npos)
       << result.error->text();
   EXPECT_TRUE(result.error->where.starts_with("solution/k.cu:5")) << result.error->where;
   EXPECT_LT(result.error->text().size(), 2500u);

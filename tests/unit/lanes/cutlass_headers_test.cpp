@@ -37,8 +37,7 @@ TEST(CutlassHeaders, TheRootOrItsIncludeFolderInCutlassPath) {
 
 TEST(CutlassHeaders, AWrongPathIsNotReplacedByAnother) {
   CutlassBench bench;
-  const fs::path site =
-      bench.root() / "venv/lib/python3.11/site-packages/cutlass_library/source";
+  const fs::path site = bench.root() / "venv/lib/python3.11/site-packages/cutlass_library/source";
   write_stand_in(site, "3", "9", "0");
   bench.around.environment["VIRTUAL_ENV"] = (bench.root() / "venv").string();
   bench.around.environment["CUTLASS_PATH"] = (bench.root() / "nowhere").string();
@@ -76,12 +75,11 @@ TEST(CutlassHeaders, ASourceAsksForVersionsInAComment) {
     const char* comment;
     bool holds; ///< for 4.2.1
   };
-  const Case cases[] = {{"// cutlass >= 4.0", true},      {"// CUTLASS >= 3.8, < 5", true},
-                        {"  //cutlass == 4.2", true},     {"// cutlass == 4.2.1", true},
-                        {"// cutlass == 4.2.0", false},   {"// cutlass > 4.2.0", true},
-                        {"// cutlass > 4", false},        {"// cutlass <= 4", true},
-                        {"// cutlass < 4", false},        {"// cutlass >= 4.3", false},
-                        {"// cutlass >= 3.8, < 4", false}};
+  const Case cases[] = {
+      {"// cutlass >= 4.0", true},   {"// CUTLASS >= 3.8, < 5", true}, {"  //cutlass == 4.2", true},
+      {"// cutlass == 4.2.1", true}, {"// cutlass == 4.2.0", false},   {"// cutlass > 4.2.0", true},
+      {"// cutlass > 4", false},     {"// cutlass <= 4", true},        {"// cutlass < 4", false},
+      {"// cutlass >= 4.3", false},  {"// cutlass >= 3.8, < 4", false}};
   const Headers headers{"/opt/cutlass/include", {4, 2, 1}, "CUTLASS_PATH"};
   for (const auto& each : cases) {
     const auto needs = needs_of(sources("\n" + std::string(each.comment) + "\nint x;\n"));
@@ -118,8 +116,9 @@ TEST(CutlassHeaders, WithoutHeadersEveryPlaceAndTheRemedyAreNamed) {
     EXPECT_NE(none.error().found.find(word), std::string::npos) << none.error().found;
   EXPECT_NE(none.error().next.find("scripts/setup --with-cutlass"), std::string::npos);
   EXPECT_NE(none.error().next.find("nvidia-cutlass"), std::string::npos);
-  EXPECT_EQ(lanes::cutlass::first_with_headers({{"here", empty}, {"there", whole}}, said)->chosen_by,
-            "there");
+  EXPECT_EQ(
+      lanes::cutlass::first_with_headers({{"here", empty}, {"there", whole}}, said)->chosen_by,
+      "there");
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // A product with bias and activation by CUTLASS' collective builders and a visitor tree. The macros are tunables.
-// cutlass >= 3.8
+// cutlass >= 4.0
 #include <cutlass/cutlass.h>
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/epilogue/fusion/operations.hpp>

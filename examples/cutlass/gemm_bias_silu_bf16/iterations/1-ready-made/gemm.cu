@@ -1,5 +1,5 @@
-// The collective builders choose; bias and activation by a ready-made operation.
-// cutlass >= 3.8
+// The collective builders put it together; bias and activation are a ready-made operation.
+// cutlass >= 4.0
 #include <cutlass/cutlass.h>
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/epilogue/fusion/operations.hpp>
@@ -26,7 +26,7 @@ using Fusion = cutlass::epilogue::fusion::LinCombPerColBiasEltAct<cutlass::epilo
 using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
     cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,
     cutlass::epilogue::collective::EpilogueTileAuto, float, float, Brain, RowMajor, k_aligned, Brain,
-    RowMajor, k_aligned, cutlass::epilogue::collective::EpilogueScheduleAuto, Fusion>::CollectiveOp;
+    RowMajor, k_aligned, cutlass::epilogue::TmaWarpSpecialized, Fusion>::CollectiveOp;
 
 using Stages = cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(
     sizeof(typename Epilogue::SharedStorage))>;
@@ -34,7 +34,7 @@ using Stages = cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int
 using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
     cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Brain, RowMajor, k_aligned, Brain,
     ColumnMajor, k_aligned, float, Tile, Cluster, Stages,
-    cutlass::gemm::collective::KernelScheduleAuto>::CollectiveOp;
+    cutlass::gemm::KernelTmaWarpSpecialized>::CollectiveOp;
 
 using Kernel = cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int, int>, Mainloop, Epilogue,
                                                     cutlass::gemm::PersistentScheduler>;

@@ -1,5 +1,5 @@
 // A visitor tree of its own: no C is loaded, no alpha, no beta, and the schedule is named.
-// cutlass >= 3.8
+// cutlass >= 4.0
 #include <cutlass/cutlass.h>
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/epilogue/fusion/operations.hpp>

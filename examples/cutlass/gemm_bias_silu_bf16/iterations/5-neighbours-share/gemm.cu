@@ -1,5 +1,5 @@
 // Blocks that run together take tiles that lie together.
-// cutlass >= 3.8
+// cutlass >= 4.0
 #include <cutlass/cutlass.h>
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/epilogue/fusion/operations.hpp>

@@ -1,5 +1,5 @@
 // One persistent launch over all groups, two warpgroups to a tile of 128 by 128.
-// cutlass >= 3.8
+// cutlass >= 4.0
 #include <cutlass/cutlass.h>
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/epilogue/fusion/operations.hpp>

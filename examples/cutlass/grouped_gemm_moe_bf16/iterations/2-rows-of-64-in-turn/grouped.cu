@@ -1,5 +1,5 @@
 // Tiles of 64 rows, a warpgroup each, in turn: experts of few rows waste less of a tile.
-// cutlass >= 3.8
+// cutlass >= 4.0
 #include <cutlass/cutlass.h>
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/epilogue/fusion/operations.hpp>

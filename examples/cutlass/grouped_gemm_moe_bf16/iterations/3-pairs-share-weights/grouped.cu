@@ -1,5 +1,5 @@
 // Tiles of 128 by 256 in pairs: neighbours share the weights that they read.
-// cutlass >= 3.8
+// cutlass >= 4.0
 #include <cutlass/cutlass.h>
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/epilogue/fusion/operations.hpp>
