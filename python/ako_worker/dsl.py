@@ -1,18 +1,55 @@
 """The CuTe DSL (nvidia-cutlass-dsl): what it compiled, what it kept ahead of time, and calls that go through its implicit
 JIT, whose price is the host's and is told apart from the kernel's."""
+import glob
 import hashlib
 import os
-import re
 import sys
 import time
 
+from ako_worker.abi import Refusal
+
 _now = time.monotonic_ns
 ARCHITECTURE = "CUTE_DSL_ARCH"
+# Names of its errors: of sources that it does not compile, and of a machine that it does not run on.
+COMPILING = ("DSLRuntimeError", "DSLAstPreprocessorError", "DSLNotImplemented", "DSLUserCodeError", "DSLUserCodeRuntimeError",
+             "DSLUserCodeTypeError", "DSLOperationBuildError", "DSLTreeFlattenError", "CompilerDiagnosticError", "OpError")
+MACHINE = ("CudaDriverDependencyError",)
 
 
 def target(word):
     """Before the package is imported: for which device it is to compile where there is none."""
     os.environ[ARCHITECTURE] = word
+
+
+def check_cuda():
+    """Refuses a package that was built for a newer CUDA than the driver gives."""
+    package = sys.modules.get("cutlass")
+    built = major_of(str(getattr(package, "CUDA_VERSION", "")))
+    if not built:
+        return  # one build for all, or a version that does not say
+    try:
+        from cuda.bindings import driver
+        status, version = driver.cuDriverGetVersion()
+    except Exception:
+        return  # its own first call will say so
+    if int(status) == 0 and version // 1000 < built:
+        raise Refusal("environment", f"nvidia-cutlass-dsl {getattr(package, '__version__', 'unknown')} of {sys.executable} is built "
+                      f"for CUDA {built}, and the driver gives {version // 1000}.{version % 1000 // 10}; install "
+                      f"nvidia-cutlass-dsl-libs-cu{version // 1000} there, or update the driver", built=built, driver=version)
+
+
+def major_of(version):
+    """13 of "13.0" or "CUDA 13.0.1"; 0 when it says none."""
+    digits = "".join(c if c.isdigit() else " " for c in version).split()
+    return int(digits[0]) if digits else 0
+
+
+def joined(one, other):
+    """Two reports as one: lists grow, numbers add up."""
+    out = dict(one)
+    for key, value in other.items():
+        out[key] = out[key] + value if key in out else value
+    return out
 
 
 def _classes(module, method):
@@ -81,12 +118,13 @@ class Watch:
             self.depth -= 1
 
     def compile(self, inner, this, *arguments, **words):
+        place = self.place(this, arguments, words)
         began = _now()
         made = inner(this, *arguments, **words)
         took = _now() - began
         self.within = None
         self.add("compile_ns", took)
-        self.compiled += self.described(made, took)
+        self.compiled += self.described(made, took, place)
         return made
 
     def run(self, inner, this, *arguments, **words):
@@ -113,32 +151,51 @@ class Watch:
         self.compiled, self.counts, self.functions = [], {}, []
         return out
 
-    def described(self, made, took):
+    def described(self, made, took, place):
         """One entry for each kernel of a compiled function."""
         whole = {"function": str(getattr(made, "function_name", "function")), "took_ns": took}
         architecture = os.environ.get(ARCHITECTURE)
         if architecture:
             whole["architecture"] = architecture
-        whole.update(self.keep(made))
+        whole.update(self.kept(made, place))
         names = [str(name) for name in (getattr(made, "kernel_info", None) or {})]
         return [{"kernel": name, **whole} for name in names] or [{"kernel": whole["function"], **whole}]
 
-    def keep(self, made):
-        """Where the version can export what it compiled, header and object are kept: they run without a compiler."""
+    # --- what is kept --------------------------------------------------------------------------------------------
+
+    def place(self, this, arguments, words):
+        """Where what is about to be compiled will lie, without an ending; the compiler is asked for the image too."""
         if not self.keep_dir:
-            return {}
-        name = "k" + hashlib.sha256(re.sub(r"0x[0-9a-f]+", "", str(getattr(made, "function_name", ""))).encode()).hexdigest()[:12]
+            return None
         folder = os.path.join(self.keep_dir, "images")
-        path = os.path.join(folder, name + ".o")
+        text = "".join(str(each) for each in (*arguments, *words.values()) if isinstance(each, str))
+        place = os.path.join(folder, "k" + hashlib.sha256(text.encode()).hexdigest()[:12])
         try:
             os.makedirs(folder, exist_ok=True)
-            self.export(made, folder, name)
-            with open(path, "rb") as file:
-                image = file.read()
+            options = this.compile_options.options
+            option = next(options[kind] for kind in options if kind.__name__ == "KeepCUBIN")
+            if not option.value:
+                option.value, option.dump_path, option.full_cubin_path = True, place, place + ".cubin"
+        except (OSError, AttributeError, TypeError, StopIteration):
+            pass  # a version without the option: the image is not kept
+        return place
+
+    def kept(self, made, place):
+        """The image, and, where the version can export what it compiled, header and object that run without a compiler."""
+        out = {}
+        if place is None:
+            return out
+        images = sorted(glob.glob(glob.escape(place) + "*.cubin"))
+        if images:
+            out.update(cubin_file=os.path.relpath(images[-1], self.keep_dir), cubin_sha256=digest_of(images[-1]))
+        if getattr(made, "engine", None) is None:
+            return out  # compiled for another device: there is nothing to export from
+        try:
+            self.export(made, *os.path.split(place))
+            out.update(object_file=os.path.relpath(place + ".o", self.keep_dir), object_sha256=digest_of(place + ".o"))
         except Exception as error:
-            return {"not_kept": f"{type(error).__name__}: {str(error)[:200]}"}
-        return {"cubin_file": os.path.join("images", name + ".o"), "object_sha256": hashlib.sha256(image).hexdigest(),
-                "object_bytes": len(image)}
+            out["not_exported"] = f"{type(error).__name__}: {str(error)[:200]}"
+        return out
 
     @staticmethod
     def export(made, folder, name):
@@ -146,6 +203,11 @@ class Watch:
             return made.export_to_c(file_path=folder, file_name=name, function_prefix=name)
         from cutlass.cute.export import export_to_c
         return export_to_c(made, folder, name)
+
+
+def digest_of(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def compile_only():

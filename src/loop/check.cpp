@@ -213,12 +213,13 @@ private:
     AKO_TRY(model::Sources sources,
             workspace::take_snapshot(m_session.workdir(), m_session.contract()));
     std::vector<model::SourceText> texts = sources.texts;
+    const auto lane = m_session.contract().kernel.lane;
+    const bool python = lane == model::Lane::triton || lane == model::Lane::cute_dsl;
     // No compiler takes this, nor does an interpreter.
     for (auto& text : texts)
       if (text.path == m_session.contract().kernel.entry.file)
-        text.content += m_session.contract().kernel.lane == model::Lane::triton
-                            ? "\ncanary: this edit must be noticed!\n"
-                            : "\n#error \"canary: this edit must be noticed\"\n";
+        text.content += python ? "\ncanary: this edit must be noticed!\n"
+                               : "\n#error \"canary: this edit must be noticed\"\n";
     AKO_TRY(BuildOutcome outcome, m_builder.from_sources(workspace::make_sources(std::move(texts)),
                                                          lanes::Role::candidate));
     step("canary", !outcome.built.has_value(),

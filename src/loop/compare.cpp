@@ -82,12 +82,25 @@ bool includes_cutlass(const CompareRequest& request) {
   return false;
 }
 
+/// Whether one of the two Python files imports the CuTe DSL, whose module is cutlass.
+bool imports_cute_dsl(const CompareRequest& request) {
+  for (const auto& file : {request.old_file, request.new_file})
+    if (const auto text = base::read_file(file)) {
+      std::istringstream lines(*text);
+      for (std::string line; std::getline(lines, line);)
+        for (const char* start : {"import cutlass", "from cutlass"})
+          if (line.starts_with(start)) return true;
+    }
+  return false;
+}
+
 /// The lane of the files, by the new one's name and what they include. What the cutlass lane builds
 /// is more than what the cuda lane builds.
 model::Lane lane_of(const CompareRequest& request) {
   if (request.lane) return *request.lane;
   const std::string ending = request.new_file.extension().string();
-  if (ending == ".py") return model::Lane::triton;
+  if (ending == ".py")
+    return imports_cute_dsl(request) ? model::Lane::cute_dsl : model::Lane::triton;
   if (ending != ".cu" && ending != ".cuh") return model::Lane::cpu;
   return includes_cutlass(request) ? model::Lane::cutlass : model::Lane::cuda;
 }

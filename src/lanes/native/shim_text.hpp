@@ -57,7 +57,7 @@ namespace ako_shim_ { struct no_status_; using status_ = no_status_; }
 )shim";
 
 /// A file that includes nothing of CUTLASS, as references do, needs nothing of it here either. A
-/// launch that failed says more than the status that CUTLASS makes of it.
+/// launch that failed says more than the kErrorInternal that CUTLASS makes of it.
 inline constexpr const char* k_cutlass_lane_types = R"shim(
 #ifdef CUTLASS_HOST_DEVICE
 #include <cutlass/cutlass.h>
@@ -70,7 +70,8 @@ using cutlass_e4m3_ = cutlass::float_e4m3_t;
 using cutlass_e5m2_ = cutlass::float_e5m2_t;
 inline int done_(cutlass::Status status) {
   const cudaError_t last = cudaGetLastError();
-  if (last != cudaSuccess) return AKO_SHIM_LAUNCH_STATUS - static_cast<int>(last);
+  const bool own = status != cutlass::Status::kSuccess && status != cutlass::Status::kErrorInternal;
+  if (last != cudaSuccess && !own) return AKO_SHIM_LAUNCH_STATUS - static_cast<int>(last);
   return status == cutlass::Status::kSuccess ? 0 : AKO_SHIM_CUTLASS_STATUS - static_cast<int>(status);
 }
 } // namespace ako_shim_

@@ -132,10 +132,13 @@ std::string resource_text(const Json& report) {
     text += fmt::format("{} {}: ", base::get_or<std::string>(kernel, "kernel", "kernel"),
                         base::get_or<std::string>(kernel, "architecture", ""));
     if (number("registers") >= 0) text += fmt::format("{} registers, ", number("registers"));
-    text += fmt::format("{} B shared, ", std::max<std::int64_t>(0, number("shared_bytes")));
+    if (number("shared_bytes") >= 0) text += fmt::format("{} B shared, ", number("shared_bytes"));
     if (number("spills") > 0) text += fmt::format("SPILLS {}, ", number("spills"));
     else if (number("spills") == 0) text += "no spills, ";
-    text += fmt::format("{} warps, {} stages\n", number("warps"), number("stages"));
+    if (number("warps") >= 0)
+      text += fmt::format("{} warps, {} stages\n", number("warps"), number("stages"));
+    else
+      text += fmt::format("compiled in {:.2f} s\n", static_cast<double>(number("took_ns")) / 1e9);
   }
   for (const auto& choice : base::get_or<Json>(report, "tuned", Json::array()))
     text += fmt::format("{} tuned for {}: {} of {} configurations\n",
@@ -146,6 +149,15 @@ std::string resource_text(const Json& report) {
   const auto seconds = [&](const char* key) {
     return static_cast<double>(base::get_or<std::int64_t>(report, key, 0)) / 1e9;
   };
+  // A jitted function that is called itself is traced and looked up again by every call.
+  if (const auto calls = base::get_or<std::int64_t>(report, "implicit_calls", 0); calls > 0)
+    text += fmt::format(
+        "implicit JIT: {} of {} calls without an executor; {:.1f} us of the host's time a call "
+        "beside "
+        "the launch, none of the kernel's: cute.compile once and call what it gives\n",
+        fmt::format("{}", fmt::join(strings(report, "implicit_functions"), ", ")), calls,
+        static_cast<double>(base::get_or<std::int64_t>(report, "implicit_overhead_ns", 0)) / 1e3 /
+            static_cast<double>(calls));
   if (seconds("first_call_ns") > 0)
     text += fmt::format("outside the samples: importing {:.2f} s, compiling and tuning {:.2f} s\n",
                         seconds("import_ns"), seconds("first_call_ns"));
