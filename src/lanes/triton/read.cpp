@@ -152,7 +152,7 @@ std::string resource_text(const Json& report) {
   // A jitted function that is called itself is traced and looked up again by every call.
   if (const auto calls = base::get_or<std::int64_t>(report, "implicit_calls", 0); calls > 0)
     text += fmt::format(
-        "implicit JIT: {} of {} calls without an executor; {:.1f} us of the host's time a call "
+        "implicit JIT: {}, {} calls without an executor; {:.1f} us of the host's time a call "
         "beside "
         "the launch, none of the kernel's: cute.compile once and call what it gives\n",
         fmt::format("{}", fmt::join(strings(report, "implicit_functions"), ", ")), calls,
