@@ -97,8 +97,12 @@ TEST_P(Example, EverySideAndIterationBundles) {
   EXPECT_GE(count, 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Example, testing::ValuesIn(tasks()),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(All, Example, testing::ValuesIn(tasks()), [](const auto& info) {
+  std::string name = info.param;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
+});
 
 } // namespace
 } // namespace ako
