@@ -58,7 +58,7 @@ class Frameworks:
         for name in self.names:
             try:
                 self.modules[name] = importlib.import_module(name)
-            except ImportError as error:
+            except Exception as error:  # a library that is not there, or another CUDA's
                 raise Refusal("environment", f"{name} cannot be imported by {sys.executable} "
                               f"({sys.version.split()[0]}): {error}; install it there, or name another interpreter in "
                               "kernel.compiler or AKO_PYTHON", module=name) from None
