@@ -29,7 +29,7 @@ std::string sides_text(const std::vector<loop::SideReport>& sides, bool with_res
   return text;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_check(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   session.use_device(arguments.maybe("device"));
   Reply reply;
@@ -97,6 +97,6 @@ extern const Command k_check{
       Arity::flag},
      {"all", "", "show the steps that hold as well", Arity::flag}},
     {"ako check", "ako check --all", "ako -C tasks/rmsnorm check --echo"},
-    run};
+    run_check};
 
 } // namespace ako::cli

@@ -30,7 +30,7 @@ base::Expected<std::string> precision_of(const Arguments& arguments) {
   return text;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_compare(const Context& context, const Arguments& arguments) {
   loop::CompareRequest request;
   AKO_TRY(request.old_file, named_file(arguments.text("old"), context.dir));
   AKO_TRY(request.new_file, named_file(arguments.text("new"), context.dir));
@@ -98,6 +98,6 @@ extern const Command k_compare{
      "ako compare old.cpp new.cpp --contract \"scale(x: float32[N], y: out float32[N], N) @ "
      "N=1048576\"",
      "ako -C tasks/rmsnorm compare input/rmsnorm.cpp solution/rmsnorm.cpp"},
-    run};
+    run_compare};
 
 } // namespace ako::cli

@@ -95,7 +95,7 @@ base::Expected<Reply> list_templates(const Arguments& arguments) {
   return reply;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_new(const Context& context, const Arguments& arguments) {
   if (arguments.has("templates")) return list_templates(arguments);
   const std::string name = arguments.text("name");
   if (name.empty())
@@ -158,6 +158,6 @@ extern const Command k_new{
      "ako new rmsnorm --from ../llm:src/norm.cpp::rms_norm",
      "ako -C ~/kernels new softmax --from ../engine:csrc/softmax.cpp::eng::softmax --include "
      "include"},
-    run};
+    run_new};
 
 } // namespace ako::cli

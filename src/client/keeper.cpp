@@ -205,12 +205,6 @@ Status Keeper::fill(const Arena& arena, const FillJob& job) {
   return {};
 }
 
-Status Keeper::refresh(const Arena& arena, const FillJob& job) {
-  AKO_TRY(const auto body, fill_json(arena, job));
-  AKO_TRY_STATUS(m_state->ask(Kind::refresh, body));
-  return {};
-}
-
 Status Keeper::poison(const Arena& arena, inputs::Sentinel sentinel, const std::vector<int>& sets) {
   AKO_TRY_STATUS(
       m_state->ask(Kind::poison, Json{{"arena", protocol::hex(arena.id())},

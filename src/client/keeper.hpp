@@ -118,9 +118,6 @@ public:
   /// Fills every `in` and `inout` tensor of the sets, zeroes workspaces that say so, and notes the
   /// checksums of the inputs. Red zones are laid anew.
   base::Status fill(const Arena& arena, const FillJob& job);
-  /// Cheap fresh content for filled sets (inputs::Filler::refresh): same job, a new epoch. Tensors
-  /// that cannot be refreshed are filled.
-  base::Status refresh(const Arena& arena, const FillJob& job);
   /// Poisons outputs and undefined workspaces of the sets, and lays red zones anew.
   base::Status poison(const Arena& arena, inputs::Sentinel sentinel,
                       const std::vector<int>& sets = {});

@@ -218,15 +218,17 @@ struct Profile {
 
 struct Port {
   static constexpr EventKind k_kind = EventKind::port;
-  std::string state; ///< "measured", "integrated", "confirmed"
+  std::string state; ///< "measured", "integrated", "confirmed", "rejected"
   std::string repository, branch, commit, detail;
+  base::Json data{}; ///< base commit, trees, patch, guard, flags: what loop/port.hpp says
 };
 
 struct Validation {
   static constexpr EventKind k_kind = EventKind::validation;
-  std::string name;
+  std::string name; ///< "preflight", "build", "operator", "gate:<name>", ...
   bool passed = false;
   std::string detail;
+  base::Json data{}; ///< the figures behind it
 };
 
 struct Note {

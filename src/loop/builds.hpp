@@ -51,6 +51,10 @@ public:
   /// Given sources in the candidate's place: a kept incumbent, a canary.
   base::Expected<BuildOutcome> from_sources(model::Sources sources, lanes::Role role,
                                             const std::vector<std::string>& extra_flags = {});
+  /// The same under another [kernel] than the contract's: of an earlier lane, of a target's
+  /// library.
+  base::Expected<BuildOutcome> from_kernel(model::Sources sources, lanes::Role role,
+                                           const model::Kernel& kernel);
   /// Builds what custom fills are written in; kind invalid, naming the fill, where that fails.
   base::Expected<std::vector<FillFile>> fills();
   /// "g++ (Debian 12.2.0) 12.2.0" of the contract's lane; empty when there is none.

@@ -103,6 +103,9 @@ std::vector<ClosedGate> closed_gates(Claim claim, const Facts& facts) {
     add(citation_gate(facts));
     return out;
   }
+  if (claim == Claim::port && !facts.library_trouble.empty())
+    add(ClosedGate{Gate::library_baseline, facts.library_trouble,
+                   "ako scope --no-library \"why\" (or a [[baseline]] with kind = \"library\")"});
   if (facts.standing.incumbent && !facts.standing.second_opinion_event)
     add(ClosedGate{Gate::second_opinion, "the incumbent has no second opinion on record",
                    "ako try --hypothesis \"...\""});

@@ -21,6 +21,7 @@ namespace ako::loop {
   X(direction,         "direction")         /* after a stall: a direction or another lane        */ \
   X(citation,          "citation")          /* the hypothesis names a guide or a finding         */ \
   X(clean_harness,     "clean-harness")     /* inside an AKO4ALL checkout: clean and at upstream */ \
+  X(library_baseline,  "library-baseline")  /* the fastest known library, or why there is none   */ \
   X(second_opinion,    "second-opinion")    /* the incumbent was confirmed by fresh processes    */
 // clang-format on
 
@@ -55,6 +56,7 @@ struct Facts {
   Citation citation = Citation::not_asked; ///< of this very step
   std::vector<std::string> unread, unread_for_port; ///< required guides, by name
   std::string reading_trouble; ///< why it is not known what must be read; empty = it is
+  std::string library_trouble; ///< why no library is a baseline, unexplained; empty = explained
   std::string harness_trouble; ///< why the AKO4ALL checkout is not clean; empty = clean or none
 };
 

@@ -13,8 +13,6 @@
 namespace ako::loop {
 namespace {
 
-std::string kept_name(std::int64_t number) { return fmt::format("iter-{}", number); }
-
 /// What the evaluation left on record for this purpose.
 struct Setting {
   std::vector<std::uint64_t> seeds;
@@ -119,7 +117,8 @@ base::Expected<Replayed> replay_iteration(const Session& session, std::int64_t n
                        .next = "check out the commit of that iteration"});
   AKO_TRY(const Target target, session.target());
   Builder builder(session.workdir(), session.contract(), target.architecture());
-  AKO_TRY(model::Sources sources, workspace::read_snapshot(session.workdir(), kept_name(number)));
+  AKO_TRY(model::Sources sources,
+          workspace::read_snapshot(session.workdir(), workspace::kept_name(number)));
   Sides sides;
   AKO_TRY(sides.candidate,
           must_build(builder.from_sources(std::move(sources), lanes::Role::candidate)));

@@ -2,9 +2,12 @@
 
 #include "loop/deciding_files.hpp"
 #include "loop/environment.hpp"
+#include "loop/harness.hpp"
 #include "loop/reading.hpp"
 #include "loop/trailers.hpp"
+#include "loop/unknowns.hpp"
 #include "model/contract_toml.hpp"
+#include "workspace/sweep.hpp"
 
 #include <fmt/format.h>
 
@@ -93,6 +96,7 @@ base::Expected<base::FileLock> Session::lock() const {
                        .found = lock.error().found,
                        .allowed = "one command that writes at a time; status and log always run",
                        .next = "wait for it, or end that process"});
+  if (lock) workspace::sweep_task(m_workdir);
   return lock;
 }
 
@@ -118,9 +122,16 @@ base::Expected<Facts> Session::facts() const {
   out.reading_trouble = std::move(unread.trouble);
   AKO_TRY(base::fs::path path, m_workdir.ledger());
   std::error_code ignored;
-  if (!base::fs::exists(path, ignored)) return out;
+  if (!base::fs::exists(path, ignored)) {
+    out.library_trouble = library_trouble(m_contract, {});
+    AKO_TRY(out.harness_trouble, harness_trouble(m_workdir, nullptr));
+    return out;
+  }
   AKO_TRY(ledger::Reader reader, ledger::Reader::open(path));
+  AKO_TRY(out.harness_trouble, harness_trouble(m_workdir, &reader));
   AKO_TRY(out.standing, reader.standing());
+  AKO_TRY(const ScopeFacts scope, scope_facts(reader));
+  out.library_trouble = library_trouble(m_contract, scope);
   AKO_TRY(auto self_test, reader.last<ledger::SelfTest>());
   if (self_test) {
     out.self_test_passed = self_test->payload.passed;

@@ -44,7 +44,8 @@ public:
   base::Expected<ledger::Reader> reader() const;
   /// For appending; made when missing.
   base::Expected<ledger::Writer> writer() const;
-  /// One command changes the task's files at a time; kind refused names the other process.
+  /// One command changes the task's files at a time; kind refused names the other process. What one
+  /// that was killed left half-written is gone then.
   base::Expected<base::FileLock> lock() const;
 
   /// Standing of the record; an empty one when there is none yet.

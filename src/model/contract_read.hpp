@@ -23,6 +23,7 @@ base::Status read_reference(const Reading& reading);
 base::Status read_baselines(const Reading& reading);
 base::Status read_judging(const Reading& reading); ///< tolerance, cost, accept
 base::Status read_extras(const Reading& reading);  ///< tunables, gates, limits
+base::Status check_port(const Reading& reading);   ///< [port] is lawful, where it stands
 /// Expressions of expr axes name axes that are there, and no axis rests on itself.
 base::Status check_axes(const Reading& reading);
 /// Names, roles, properties and arguments across sections.

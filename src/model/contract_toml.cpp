@@ -14,8 +14,6 @@ using base::Status;
 
 namespace {
 
-constexpr std::uint64_t k_most_bytes = 1u << 20;
-
 Status read_format(const Section& top, Contract& contract) {
   AKO_TRY_STATUS(top.require("format"));
   const TomlNode& node = *top.node("format");
@@ -36,8 +34,17 @@ Status read_all(const Reading& reading) {
   AKO_TRY_STATUS(read_baselines(reading));
   AKO_TRY_STATUS(read_judging(reading));
   AKO_TRY_STATUS(read_extras(reading));
+  AKO_TRY_STATUS(check_port(reading));
   AKO_TRY_STATUS(check_contract(reading));
   return check_shapes(reading);
+}
+
+/// What was judged and measured depends on all of it but the gates: they decide over a port, and
+/// may be added when everything is measured. Their terms go on record where they are run.
+base::Hash identity_of(const Contract& contract) {
+  Contract measured = contract;
+  measured.gates.clear();
+  return base::sha256(echo_toml(measured));
 }
 
 /// The values of `root`; every error names its place in it.
@@ -49,7 +56,7 @@ Expected<Contract> read_contract(const TomlNode& root, std::string_view where) {
   for (const char* key : {"kernel", "tensor", "shape", "reference"})
     AKO_TRY_STATUS(top.require(key));
   AKO_TRY_STATUS(read_all({where, root, contract}));
-  contract.hash = base::sha256(echo_toml(contract));
+  contract.hash = identity_of(contract);
   return contract;
 }
 
@@ -79,7 +86,7 @@ Expected<Contract> load_contract(const std::filesystem::path& task_dir) {
                  .found = "nothing",
                  .allowed = "a task folder",
                  .next = "go to a task folder, name one with -C, or make one with ako new"});
-  AKO_TRY(const std::string text, base::read_file(path, k_most_bytes));
+  AKO_TRY(const std::string text, base::read_file(path, k_most_toml_bytes));
   const std::string where = path.string();
   AKO_TRY(const TomlNode root, read_tree(text, where));
   AKO_TRY(Contract contract, read_contract(root, where));

@@ -1,6 +1,7 @@
 #include "workspace/snapshot.hpp"
 
 #include "workspace/git.hpp"
+#include "workspace/git_text.hpp"
 #include "workspace/listing.hpp"
 
 #include <algorithm>
@@ -14,17 +15,6 @@ using base::Expected;
 using base::fail;
 
 namespace {
-
-/// A path as git fast-import reads it inside double quotes.
-std::string quoted(const std::string& path) {
-  std::string text = "\"";
-  for (const char c : path) {
-    if (c == '"' || c == '\\') text += '\\';
-    if (c == '\n') text += "\\n";
-    else text += c;
-  }
-  return text + "\"";
-}
 
 struct TreeEntry {
   std::string mode, id, path;
@@ -102,6 +92,8 @@ Expected<model::Sources> take_sources(const Workdir& workdir, const std::vector<
   return collect(workdir, plain, limits, Missing::refused);
 }
 
+std::string kept_name(std::int64_t iteration) { return fmt::format("iter-{}", iteration); }
+
 Expected<std::string> keep_snapshot(const Workdir& workdir, const model::Sources& sources,
                                     const std::string& name) {
   AKO_TRY(const GitPlace place, workdir.git());
@@ -114,7 +106,7 @@ Expected<std::string> keep_snapshot(const Workdir& workdir, const model::Sources
                   message.size(), message);
   for (const auto& text : sources.texts) {
     stream += fmt::format("M {} inline {}\ndata {}\n", text.executable ? "100755" : "100644",
-                          quoted(text.path), text.content.size());
+                          quoted_path(text.path), text.content.size());
     stream += text.content;
     stream += '\n';
   }

@@ -11,12 +11,12 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const base::Hash k_contract(64, 'c'), k_machine(64, 'e'), k_other(64, '0');
+const base::Hash k_contract_hash(64, 'c'), k_machine(64, 'e'), k_other(64, '0');
 
 /// Everything that an iteration needs is on record.
 Facts complete() {
   Facts facts;
-  facts.contract = facts.self_test_contract = facts.baseline_contract = k_contract;
+  facts.contract = facts.self_test_contract = facts.baseline_contract = k_contract_hash;
   facts.environment = facts.baseline_environment = k_machine;
   facts.self_test_passed = true;
   facts.standing.self_test_event = 2;
@@ -84,6 +84,8 @@ const Missing k_missing[] = {
      "ako try --direction", "new direction"},
     {"harness not clean", [](Facts& f) { f.harness_trouble = "AKO4ALL has changes"; },
      Claim::baseline, Gate::clean_harness, "ako preflight", "AKO4ALL has changes"},
+    {"no library and no reason", [](Facts& f) { f.library_trouble = "no baseline is the fastest"; },
+     Claim::port, Gate::library_baseline, "ako scope --no-library", "no baseline is the fastest"},
     {"incumbent not confirmed", [](Facts& f) { f.standing.incumbent = ledger::IterationRow{}; },
      Claim::port, Gate::second_opinion, "ako try", "no second opinion"},
 };
@@ -163,11 +165,12 @@ TEST(Gates, AClosedGateRefusesWithFindingAndRemedyAndAWaiverPasses) {
 
 TEST(Gates, EachHasAName) {
   std::vector<std::string> names;
-  for (Gate gate : {Gate::contract_proven, Gate::reading, Gate::baseline, Gate::direction,
-                    Gate::citation, Gate::clean_harness, Gate::second_opinion})
+  for (Gate gate :
+       {Gate::contract_proven, Gate::reading, Gate::baseline, Gate::direction, Gate::citation,
+        Gate::clean_harness, Gate::library_baseline, Gate::second_opinion})
     names.emplace_back(to_string(gate));
   EXPECT_THAT(names, ElementsAre("contract-proven", "reading", "baseline", "direction", "citation",
-                                 "clean-harness", "second-opinion"));
+                                 "clean-harness", "library-baseline", "second-opinion"));
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // An open task: what is on record about it, its lock, and the inputs it is judged on.
+#include "../../fakes/killed_writer.hpp"
 #include "../workspace/scratch_repo.hpp"
 #include "loop/catch_up.hpp"
 #include "loop/deciding_files.hpp"
@@ -96,6 +97,18 @@ TEST_F(SessionTest, OneCommandAtATimeAndTheOtherIsNamed) {
     EXPECT_THAT(second.error().next, HasSubstr("wait"));
   }
   EXPECT_TRUE(open().lock());
+}
+
+TEST_F(SessionTest, TheNextCommandFindsNoDebrisOfOneThatWasKilled) {
+  const auto files = [&] { return base::list_files(m_repo.task()).value(); };
+  const auto before = files();
+  for (const char* file : {"ITERATIONS.md", "solution/k.cpp", "context/k_notes.md"})
+    test::killed_while_writing(1000, [&] {
+      static_cast<void>(base::write_file_atomic(m_repo.task() / file, std::string(5000, 'x')));
+    });
+  EXPECT_EQ(files().size(), before.size() + 3);
+  ASSERT_TRUE(open(Need::record).lock());
+  EXPECT_EQ(files(), before);
 }
 
 TEST_F(SessionTest, FactsComeFromTheLastOfEach) {

@@ -1,7 +1,9 @@
 // Figures and texts that the record takes from samples and shapes.
 #include "loop/not_judged.hpp"
 #include "loop/setup.hpp"
+#include "model/contract_toml.hpp"
 
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,6 +51,48 @@ TEST(Figures, ArePerShapeOfOneSideAndLeaveDisturbedBlocksOut) {
   EXPECT_DOUBLE_EQ(figure[1].p95_ns, 29);
   EXPECT_EQ(figure[1].weight, 3);
   EXPECT_EQ(figure[1].shape, "H=64 M=2");
+}
+
+std::vector<std::string> left_out(const std::string& most) {
+  auto folder = base::TemporaryDir::make("ako-setup-");
+  if (!folder) return {folder.error().text()};
+  std::ofstream(folder->path() / "task.toml") << R"(format = 1
+[kernel]
+entry = { file = "solution/k.cpp", symbol = "k" }
+[axes]
+N = { var = true, min = 1, max = )" << most << R"(, tile = 16 }
+[reference]
+entry = { file = "input/ref.cpp", symbol = "k" }
+[[tensor]]
+name = "x"
+role = "in"
+dtype = "float32"
+shape = ["N"]
+[[tensor]]
+name = "y"
+role = "out"
+dtype = "float32"
+shape = ["N"]
+[[shape]]
+N = 64
+)";
+  const auto workdir = workspace::Workdir::at(folder->path());
+  const auto contract = model::load_contract(folder->path());
+  if (!workdir || !contract) return {workdir ? contract.error().text() : workdir.error().text()};
+  const auto shapes = model::resolve_all(*contract);
+  return set_up(*workdir, *contract, *shapes, {}, {inputs::Recipe::plain}, Scope::whole, Target{})
+      .request.unproven;
+}
+
+TEST(SetUp, EdgesAboveTheLimitAndIndicesBeyondThirtyTwoBitsAreNamed) {
+  using testing::ElementsAre;
+  EXPECT_THAT(left_out("4096"), ElementsAre());
+  EXPECT_THAT(left_out("8388608"),
+              ElementsAre("edge:N=8388608: 64 MiB, edges above 32 MiB are not judged"));
+  EXPECT_THAT(
+      left_out("4294967296"),
+      ElementsAre("edge:N=4294967296: 32768 MiB, edges above 32 MiB are not judged",
+                  "tensors of more than 2^31 elements: the axes allow them, no [[shape]] has one"));
 }
 
 TEST(Figures, OneDtypeIsSaidOnceAndSeveralByTensor) {

@@ -244,6 +244,10 @@ TEST(Contracts, CommentsSpacesAndOrderDoNotChangeTheHash) {
   text = replaced(text, "[limits]", "# how long\n[limits]  # at most");
   text = replaced(text, "tag = \"decode\"\nM = 8", "M = 8\ntag = \"decode\"");
   EXPECT_EQ(parsed(text).hash, contract.hash);
+  const std::string gate =
+      "[[gate]]\nname = \"later\"\ncommand = \"true\"\nread = \"/x\"\nmust = \">= 1\"\n";
+  EXPECT_EQ(parsed(text + gate).hash, contract.hash) << "a gate may be added when all is measured";
+  EXPECT_EQ(parsed(text + gate).gates.size(), contract.gates.size() + 1);
   EXPECT_NE(parsed(replaced(text, "M = 8\n", "M = 16\n")).hash, contract.hash);
 }
 
