@@ -13,7 +13,7 @@ namespace ako::cli {
 namespace {
 
 /// --into, or the task's own folder. One new folder may be made; a whole path of them is a slip.
-base::Expected<std::filesystem::path> target_folder(const Arguments& arguments,
+base::Expected<std::filesystem::path> report_folder(const Arguments& arguments,
                                                     const loop::Session& session) {
   if (!arguments.has("into")) return session.workdir().task();
   std::error_code why;
@@ -56,7 +56,7 @@ base::Expected<Reply> run_trajectory(ledger::Reader& reader, const std::filesyst
 base::Expected<Reply> run_report(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::record));
   AKO_TRY(ledger::Reader reader, session.reader());
-  AKO_TRY(const std::filesystem::path into, target_folder(arguments, session));
+  AKO_TRY(const std::filesystem::path into, report_folder(arguments, session));
   base::sweep_unfinished(into);
   if (arguments.has("trajectory")) return run_trajectory(reader, into);
   AKO_TRY(report::Data data, report::collect(reader));

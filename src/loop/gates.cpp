@@ -14,7 +14,7 @@ const char* to_string(Gate gate) {
 
 namespace {
 
-std::string list_of(const std::vector<std::string>& names) {
+std::string listed(const std::vector<std::string>& names) {
   std::string all;
   for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
   return all;
@@ -29,7 +29,7 @@ std::optional<ClosedGate> contract_gate(Claim claim, const Facts& facts) {
   if (!facts.changed_since_check.empty())
     return ClosedGate{Gate::contract_proven,
                       "changed since the contract was checked: " +
-                          list_of(facts.changed_since_check),
+                          listed(facts.changed_since_check),
                       "ako check"};
   // What is on record already stands as it was proven then.
   if (!facts.check_names_files && claim != Claim::report)
@@ -52,7 +52,7 @@ std::optional<ClosedGate> baseline_gate(Claim claim, const Facts& facts) {
   if (!facts.changed_since_baseline.empty())
     return ClosedGate{Gate::baseline,
                       "changed since the baseline was measured: " +
-                          list_of(facts.changed_since_baseline),
+                          listed(facts.changed_since_baseline),
                       "ako baseline"};
   if (!facts.baseline_names_files && claim != Claim::report)
     return ClosedGate{Gate::baseline,
@@ -70,7 +70,7 @@ std::optional<ClosedGate> reading_gate(const Facts& facts, const std::vector<std
     return ClosedGate{Gate::reading, "what must be read is not known: " + facts.reading_trouble,
                       "ako refs"};
   if (unread.empty()) return std::nullopt;
-  return ClosedGate{Gate::reading, "required and not on record as read: " + list_of(unread),
+  return ClosedGate{Gate::reading, "required and not on record as read: " + listed(unread),
                     "ako refs read --required"};
 }
 
