@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* k_fill_shim = "ako_fill.cpp";
 constexpr const char* k_fill_library = "ako_fill.so";
-constexpr const char* k_fill_rules = "ako_fill.d";
+constexpr const char* k_dep_file = "ako_fill.d";
 
 /// The function has whatever linkage and namespace its author gave it; the library has one name.
 std::string shim_of(const FillRequest& request) {
@@ -48,11 +48,11 @@ model::BuildPlan fill_plan(const FillRequest& request, const Tool& tool,
                                      "-O2", "-fdiagnostics-color=never"});
   for (const auto& dir : request.include_dirs) step.argv.push_back("-I" + dir);
   step.argv.insert(step.argv.end(),
-                   {"-MD", "-MF", k_fill_rules, k_fill_shim, "-o", k_fill_library, "-Wl,-z,defs"});
+                   {"-MD", "-MF", k_dep_file, k_fill_shim, "-o", k_fill_library, "-Wl,-z,defs"});
   step.inputs = {k_fill_shim};
   step.outputs = {k_fill_library};
   plan.steps.push_back(std::move(step));
-  plan.depfiles = {k_fill_rules};
+  plan.depfiles = {k_dep_file};
   plan.system_dirs = tool.system_dirs;
   plan.library = k_fill_library;
   plan.environment = native::compiler_environment(around);
