@@ -55,7 +55,11 @@ Expected<Contract> read_contract(const TomlNode& root, std::string_view where) {
   AKO_TRY_STATUS(top.known_keys_only());
   for (const char* key : {"kernel", "tensor", "shape", "reference"})
     AKO_TRY_STATUS(top.require(key));
-  AKO_TRY_STATUS(read_all({where, root, contract}));
+  if (Status read = read_all({where, root, contract}); !read) {
+    base::Error error = std::move(read).error();
+    if (error.next.empty()) error.next = k_look_up;
+    return tl::unexpected(std::move(error));
+  }
   contract.hash = identity_of(contract);
   return contract;
 }

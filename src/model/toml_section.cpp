@@ -13,10 +13,7 @@ using base::Status;
 
 namespace {
 
-/// Where nothing better is known than what is allowed.
-std::string or_look_up(std::string next) {
-  return next.empty() ? "correct it there; docs/task-toml.md describes every key" : next;
-}
+std::string or_look_up(std::string next) { return next.empty() ? k_look_up : next; }
 
 } // namespace
 

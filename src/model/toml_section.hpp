@@ -15,6 +15,9 @@
 
 namespace ako::model {
 
+/// What to do where nothing better is known than what is allowed.
+inline constexpr const char* k_look_up = "correct it there; docs/task-toml.md describes every key";
+
 /// What a number must satisfy, and how to say so.
 struct NumberRule {
   bool (*holds)(double);

@@ -56,6 +56,9 @@ TEST(Figures, ArePerShapeOfOneSideAndLeaveDisturbedBlocksOut) {
 std::vector<std::string> left_out(const std::string& most) {
   auto folder = base::TemporaryDir::make("ako-setup-");
   if (!folder) return {folder.error().text()};
+  for (const char* file : {"solution/k.cpp", "input/ref.cpp"})
+    if (auto wrote = base::write_file_atomic(folder->path() / file, "void k();\n"); !wrote)
+      return {wrote.error().text()};
   std::ofstream(folder->path() / "task.toml") << R"(format = 1
 [kernel]
 entry = { file = "solution/k.cpp", symbol = "k" }
