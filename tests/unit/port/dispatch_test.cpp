@@ -190,7 +190,7 @@ TEST(Dispatch, OnADeviceOfAnotherKindTheOldPathStands) {
 TEST(Dispatch, AnAxisThatNoArgumentTellsIsRefused) {
   const auto hidden = contract(replaced(k_contract, "\"alpha\", \"M\", \"H\"", "\"alpha\", \"H\""));
   const auto text = native_dispatch(hidden, spec(), proven_of(hidden, {}),
-                                    {"halve", "i", "halve.cpp", argument_names(hidden)});
+                                    {"halve", "i", "halve.cpp", argument_names(hidden), {}});
   ASSERT_FALSE(text);
   EXPECT_NE(text.error().found.find("axis M"), std::string::npos);
 }
@@ -224,7 +224,7 @@ TEST(Dispatch, PythonTestsWhatTensorsSayOfThemselves) {
   text = replaced(replaced(text, "float32", "bfloat16"), "float32", "bfloat16");
   const auto python = contract(text);
   const auto source = python_dispatch(python, spec(), proven_of(python, {}),
-                                      {"halve", "iteration 3", "halve.py", argument_names(python)});
+                                      {"halve", "iteration 3", "halve.py", argument_names(python), {}});
   ASSERT_TRUE(source) << source.error().text();
   auto dir = base::TemporaryDir::make("ako-dispatch-").value();
   test::put(dir.path() / "ako/halve_dispatch.py", *source);
