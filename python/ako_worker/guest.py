@@ -24,7 +24,7 @@ class Binding:
 
 class Guest:
     def __init__(self, imports):
-        self.frameworks = Frameworks(imports)
+        self.frameworks = Frameworks(imports, os.environ.pop("AKO_SHARED_CACHE", ""))
         self.watch = Watch(os.environ.get("TRITON_CACHE_DIR"))
         self.dsl = dsl.Watch(os.environ.get("CUTE_DSL_CACHE_DIR"))
         self.ahead = os.environ.pop("AKO_COMPILE_FOR", "")
@@ -39,7 +39,7 @@ class Guest:
     def ready(self, request):
         if self.ahead and "cutlass" in self.frameworks.names:
             dsl.target(self.ahead)
-        facts = self.frameworks.start(request.get("device"))
+        facts = self.frameworks.start(request.get("device"), request.get("threads", 0))
         self.dsl.listen()
         if self.ahead:
             if not dsl.compile_only() or "triton" in self.frameworks.names:
@@ -68,6 +68,7 @@ class Guest:
                 self.functions[name] = self.loaded.function(bundle[name])
         took = _now() - began
         interposed = self.frameworks.patched()
+        self.watch.keep_choices(self.loaded.modules(), (self.frameworks.device or {}).get("uuid", ""))
         self.frameworks.capture()
         gc.collect()
         gc.freeze()

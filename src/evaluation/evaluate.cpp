@@ -4,6 +4,7 @@
 #include "evaluation/correctness.hpp"
 #include "evaluation/failures.hpp"
 #include "evaluation/measuring.hpp"
+#include "evaluation/replay.hpp"
 #include "judge/verdict.hpp"
 #include "stats/summary.hpp"
 
@@ -64,6 +65,7 @@ base::Json loaded_json(const client::LoadReport& report) {
                     {"sandbox", report.sandbox.label},
                     {"interposed", report.interposed},
                     {"measure", report.measure}};
+  if (!report.sandbox.device.empty()) out["device"] = report.sandbox.device;
   if (report.sandbox.guest.empty()) return out;
   out["interpreter"] = report.sandbox.guest;
   out["modules"] = report.guest;
@@ -82,6 +84,7 @@ public:
     Correctness correctness;
     Measured measured;
     base::Json loaded = base::Json::object();
+    base::Json replay = base::Json::object(); ///< empty = none was asked for
     std::uint64_t seed = 0;
     std::vector<model::Evidence> evidence;
     Phases phases;
@@ -89,6 +92,7 @@ public:
 
   base::Expected<Result> run() {
     const std::int64_t started = base::monotonic_ns();
+    if (m_request.progress) m_request.progress("starting", 0);
     if (!load()) return std::move(m_out);
     // Drawn only now: nothing that was loaded can have known it.
     const std::size_t number = m_round == Round::first ? 0 : 1;
@@ -98,15 +102,18 @@ public:
     if (m_out.ended) return std::move(m_out);
     const std::int64_t measuring = base::monotonic_ns();
     stats::Plan plan = stats_plan(*m_request.contract, m_round);
+    if (m_round == Round::second_opinion) plan.candidates = std::max(1, m_request.tried);
     if (m_request.most_placements > 0)
       plan.most_placements =
           std::max(plan.first_look, std::min(plan.most_placements, m_request.most_placements));
     AKO_TRY(m_out.measured,
-            measure_pairs(m_stage, m_request, plan, m_out.seed ^ 0x9e3779b97f4a7c15ull, m_round));
+            measure_pairs(m_stage, m_request, plan, m_out.seed ^ 0x9e3779b97f4a7c15ull, m_round,
+                          judge::scrutiny(m_out.evidence)));
     m_out.phases.measure_ns = base::monotonic_ns() - measuring;
     m_out.phases.inside_ns = m_out.measured.inside_ns;
     m_out.ended = m_out.measured.ended;
     append(m_out.measured.weak);
+    if (!m_out.ended) AKO_TRY_STATUS(replay());
     note_compiled();
     return std::move(m_out);
   }
@@ -153,6 +160,24 @@ private:
     return {};
   }
 
+  /// A win on a device is launched again by somebody else before it counts.
+  base::Status replay() {
+    const bool last = m_round == Round::second_opinion || !m_request.second_opinion;
+    const bool win = m_out.measured.decision.state == stats::State::improved;
+    if (!last || !win || m_request.contract->kernel.lane == model::Lane::cpu) return {};
+    AKO_TRY(Replayed replayed, replay_candidate(m_stage, m_request, m_out.measured.blocks,
+                                                m_out.seed ^ 0x5851f42d4c957f2dull));
+    m_out.replay = {{"self_timed", replayed.self_timed}, {"shapes", replayed.shapes}};
+    append(replayed.evidence);
+    if (!replayed.self_timed.empty())
+      append({{"self_timed",
+               "self-timed, no replay stands behind it: " + replayed.self_timed,
+               {{"why", replayed.self_timed}},
+               false}});
+    if (judge::decide(replayed.evidence)) m_out.ended = judge::decide(m_out.evidence);
+    return {};
+  }
+
   void note_compiled() {
     for (const Side side : {Side::candidate, Side::incumbent, Side::reference})
       if (auto compiled = m_stage.compiled(side); !compiled.empty())
@@ -179,7 +204,8 @@ judge::VerdictInput verdict_input(const RoundRun::Result& result, const Request&
   input.alpha = request.contract->accept.alpha;
   input.precision = result.correctness.precision;
   input.precision_rule = request.contract->kernel.precision;
-  input.second_opinion_required = request.second_opinion;
+  // A weak sign decides nothing, but a win beside it must be seen twice.
+  input.second_opinion_required = request.second_opinion || judge::scrutiny(result.evidence) > 0;
   input.disturbed_reason = result.measured.disturbed_reason;
   return input;
 }
@@ -188,6 +214,13 @@ model::Verdict ended_verdict(const RoundRun::Result& result, const Request& requ
   model::Verdict out = numbers_of(result.measured, request);
   out.outcome = *result.ended;
   return out;
+}
+
+/// Each once.
+void add_unproven(Report& report, const std::vector<std::string>& lines) {
+  auto& all = report.correctness["unproven"];
+  for (const auto& line : lines)
+    if (std::find(all.begin(), all.end(), base::Json(line)) == all.end()) all.push_back(line);
 }
 
 /// The second opinion agrees when it too finds the candidate right and faster by the minimum gain.
@@ -202,6 +235,11 @@ base::Expected<bool> take_second_opinion(const Request& request, const StageFact
   for (auto& row : result.measured.samples.rows) report.samples.rows.push_back(row);
   for (auto& block : result.measured.samples.blocks) report.samples.blocks.push_back(block);
   report.correctness["second_opinion"] = result.correctness.lines;
+  add_unproven(report, result.correctness.unproven);
+  add_unproven(report, result.measured.unproven);
+  if (request.hidden.empty())
+    add_unproven(report, {"sizes that nobody knows: the axes leave none that is small enough"});
+  if (!result.replay.empty()) report.machine["replay"] = result.replay;
   if (result.ended) {
     report.second = ended_verdict(result, request);
     return false;
@@ -210,6 +248,12 @@ base::Expected<bool> take_second_opinion(const Request& request, const StageFact
   input.second_opinion_required = false;
   report.second = judge::conclude(input);
   return report.second->outcome.kind == model::OutcomeKind::improved;
+}
+
+/// The label goes with the win.
+void note_self_timed(const model::Verdict& second, model::Verdict& verdict) {
+  for (const auto& each : second.outcome.evidence)
+    if (each.guard == "self_timed") verdict.outcome.evidence.push_back(each);
 }
 
 /// What the watch saw over all blocks: the evidence by which disturbances were told.
@@ -230,43 +274,70 @@ base::Json machine_record(const Measured& measured) {
   return out;
 }
 
-void fill_record(const RoundRun::Result& first, Report& report) {
+void fill_record(const Request& request, const RoundRun::Result& first, Report& report) {
   report.samples = first.measured.samples;
-  report.correctness = {{"cases", first.correctness.lines},
-                        {"unproven", first.correctness.unproven}};
+  report.correctness = {{"cases", first.correctness.lines}, {"unproven", base::Json::array()}};
+  add_unproven(report, request.unproven);
+  add_unproven(report, first.correctness.unproven);
+  add_unproven(report, first.measured.unproven);
   report.loaded = first.loaded;
   report.seed = fmt::format("{:016x}", first.seed);
   report.calls = first.measured.calls;
   report.cache_state = first.measured.cache_state;
   report.machine = machine_record(first.measured);
+  if (!first.replay.empty()) report.machine["replay"] = first.replay;
   report.phases = first.phases;
+}
+
+/// Nobody's call hung: all of them together are more than the contract grants.
+model::Outcome over_time(double seconds) {
+  model::Outcome out;
+  out.kind = model::OutcomeKind::timeout;
+  out.fault = model::Fault::task;
+  out.reason = fmt::format("the evaluation was ended after {:g} s (limits.evaluation_seconds): ask "
+                           "for fewer shapes or placements, or allow more",
+                           seconds);
+  return out;
 }
 
 } // namespace
 
-base::Expected<Report> evaluate(const Request& request, const StageFactory& make_stage) {
+base::Expected<Report> evaluate(const Request& given, const StageFactory& make_stage) {
   const std::int64_t started = base::monotonic_ns();
+  // limits.evaluation_seconds is for all of it, the second opinion included.
+  const double limit = given.contract->limits.evaluation_seconds;
+  const auto deadline = base::Deadline::after_seconds(limit);
+  bool over = false;
+  Request request = given;
+  request.stop = [&] {
+    if (given.stop && given.stop()) return true;
+    over = over || deadline.passed();
+    return over;
+  };
   Report report;
   AKO_TRY(std::unique_ptr<Stage> stage, make_stage());
   AKO_TRY(RoundRun::Result first, RoundRun(request, *stage, Round::first).run());
   stage.reset(); // the first round's processes are gone before the second's start
-  fill_record(first, report);
+  fill_record(request, first, report);
   if (first.ended) {
     report.verdict = ended_verdict(first, request);
   } else {
     judge::VerdictInput input = verdict_input(first, request);
     const bool win = input.time == judge::TimeDecision::faster;
-    if (win && request.second_opinion) {
+    if (win && input.second_opinion_required) {
       AKO_TRY(input.second_opinion_agrees, take_second_opinion(request, make_stage, report));
     }
     report.verdict = judge::conclude(input);
     report.verdict.confirmed = win && input.second_opinion_agrees;
+    if (report.second) note_self_timed(*report.second, report.verdict);
     // A second opinion that found something decisive overrules the first; one that was stopped has
     // no opinion, and without it there is no decision.
     if (report.second && (judge::decide(report.second->outcome.evidence) ||
                           report.second->outcome.kind == model::OutcomeKind::interrupted))
       report.verdict.outcome = report.second->outcome;
   }
+  if (over && report.verdict.outcome.kind == model::OutcomeKind::interrupted)
+    report.verdict.outcome = over_time(limit);
   report.phases.total_ns = base::monotonic_ns() - started;
   return report;
 }

@@ -42,8 +42,6 @@ public:
 
   /// Whole new content. Inouts are handed to the reference as well.
   virtual base::Status fill(const Content& content) = 0;
-  /// A few unpredictable elements of every page anew: same content but for the epoch.
-  virtual base::Status refresh(const Content& content) = 0;
   /// Overwrites one input in the shared buffers: self-tests bend inputs in ways no fill does.
   virtual base::Status write(int tensor, int set, std::span<const std::byte> bytes) = 0;
   virtual base::Status poison(inputs::Sentinel sentinel, const std::vector<int>& sets) = 0;
@@ -59,6 +57,16 @@ public:
   /// Valid until the next command. From a device they are fetched first, which can fail.
   virtual base::Expected<std::span<const std::byte>> bytes(int tensor, int set) = 0;
   virtual base::Expected<std::span<const std::byte>> expected_bytes(int tensor, int set) = 0;
+
+  /// Captures the candidate's calls on these sets of the open buffers and hands them to a process
+  /// that holds the artifact's device code and nothing else of it. Empty = replay() may be asked;
+  /// otherwise why not.
+  virtual base::Expected<std::string> hand_over(const std::vector<int>& /*sets*/) {
+    return "calls on the host are not captured";
+  }
+  virtual Answer<client::SampleReport> replay(const client::SampleJob& /*job*/) {
+    return client::SampleReport{};
+  }
 
   /// What the side's interpreter compiled and tuned so far, outside the samples: {compiled: [...],
   /// tuned: [...], first_call_ns, compile_ns}; empty = nothing, or a side that is a library.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace ako::judge {
 namespace {
@@ -29,9 +30,13 @@ constexpr double k_wall_slack_ns = 2e5;
 /// A block that claims less than this share of what its processor time and wall time leave is odd.
 constexpr double k_claim_share = 0.5;
 constexpr double k_floor_slack = 1e-3;
+/// Two clocks may run apart by so much.
+constexpr double k_clock_slack = 0.01;
 /// Of what is claimed to be saved, the share that may come back outside the timed calls.
 constexpr double k_returned_share = 0.5;
 constexpr std::size_t k_least_claims = 6;
+/// Blocks in a row that take memory: what is taken once, or grown once more, is no leak.
+constexpr std::size_t k_least_leaks = 3;
 /// Standard errors of few pairs that are no accident in a thousand verdicts of several shapes.
 constexpr double k_sure = 5;
 
@@ -111,33 +116,21 @@ Found compared(const Place& place, const CompareResult& result, const model::Res
 std::vector<Evidence> stray_work(const Place& place, const WorkerState& state) {
   std::vector<Evidence> out;
   const int spare = state.threads_after - state.threads_before;
-  if (spare > state.openmp_threads)
-    out.push_back(make(
-        "stray_threads",
-        fmt::format("{} threads came to be during timed calls at {}", spare, where(place)), place,
-        {{"before", state.threads_before},
-         {"after", state.threads_after},
-         {"openmp", state.openmp_threads}},
-        Weight::weak));
+  if (spare > state.allowed_threads)
+    out.push_back(make("stray_threads",
+                       fmt::format("{} threads are there at {} that were not when it was loaded",
+                                   spare, where(place)),
+                       place,
+                       {{"before", state.threads_before},
+                        {"after", state.threads_after},
+                        {"allowed", state.allowed_threads}},
+                       Weight::weak));
   if (state.children_after > state.children_before)
     out.push_back(make("stray_processes",
                        fmt::format("{} processes were left running at {}",
                                    state.children_after - state.children_before, where(place)),
                        place,
                        {{"before", state.children_before}, {"after", state.children_after}}));
-  if (state.output_changed_when_idle)
-    out.push_back(
-        make("late_writes",
-             fmt::format("outputs at {} changed after the call had returned", where(place)), place,
-             base::Json::object()));
-  if (state.idle_window_ns > 0 && state.idle_cpu_ns > 0.2 * state.idle_window_ns)
-    out.push_back(
-        make("idle_work",
-             fmt::format("{:.1f} ms of processor time were used in {:.1f} ms with nothing "
-                         "to do",
-                         state.idle_cpu_ns / 1e6, state.idle_window_ns / 1e6),
-             place, {{"idle_cpu_ns", state.idle_cpu_ns}, {"window_ns", state.idle_window_ns}},
-             Weight::weak));
   return out;
 }
 
@@ -159,12 +152,12 @@ std::vector<Evidence> time_claims(const Place& place, const BlockTimes& times) {
         make("time_claim",
              fmt::format("a time of {} ns is claimed at {}", times.reported_ns, where(place)),
              place, data));
-  else if (times.wall_ns > 0 && times.reported_ns > times.wall_ns)
-    out.push_back(make("time_claim",
+  else if (times.wall_ns > 0 && times.reported_ns > times.wall_ns * (1 + k_clock_slack))
+    out.push_back(make("beyond_wall",
                        fmt::format("{:.0f} ns are claimed at {}, more than the {:.0f} ns that the "
                                    "whole command took",
                                    times.reported_ns, where(place), times.wall_ns),
-                       place, data, Weight::weak));
+                       place, data));
   // Processor time that neither the calls nor what surrounds them explain: work that was not timed.
   const double unexplained = times.cpu_ns - times.overhead_ns - times.reported_ns;
   if (times.cpu_ns > 0 && times.reported_ns > 0 && unexplained > k_wall_slack_ns * 50 &&
@@ -173,12 +166,6 @@ std::vector<Evidence> time_claims(const Place& place, const BlockTimes& times) {
                        fmt::format("{:.2f} ms of processor time at {} lie outside the timed calls",
                                    unexplained / 1e6, where(place)),
                        place, data, Weight::weak));
-  if (times.second_clock_ns > 0 && times.reported_ns > 0 &&
-      times.reported_ns < k_claim_share * times.second_clock_ns)
-    out.push_back(make("second_clock",
-                       fmt::format("{:.0f} ns are claimed at {}, a clock outside says {:.0f} ns",
-                                   times.reported_ns, where(place), times.second_clock_ns),
-                       place, data));
   return out;
 }
 
@@ -204,6 +191,19 @@ Found untimed_work(const Place& place, const std::vector<PairClaims>& pairs) {
                {"returned_ns", back},
                {"standard_error_ns", median_error(returned)},
                {"pairs", pairs.size()}});
+}
+
+Found device_memory(const Place& place, const std::vector<std::int64_t>& taken) {
+  if (taken.size() < k_least_leaks) return std::nullopt;
+  const auto last = taken.end() - static_cast<std::ptrdiff_t>(k_least_leaks);
+  if (std::any_of(last, taken.end(), [](std::int64_t bytes) { return bytes <= 0; }))
+    return std::nullopt;
+  const auto sum = std::accumulate(last, taken.end(), std::int64_t{0});
+  return make("device_memory",
+              fmt::format("{:.1f} MiB of the device's memory were taken and not given back by the "
+                          "last {} blocks at {}",
+                          static_cast<double>(sum) / (1 << 20), k_least_leaks, where(place)),
+              place, {{"taken_bytes", taken}});
 }
 
 Found merged_calls(const Place& place, std::int64_t written, int called_set) {
@@ -277,10 +277,6 @@ std::vector<Evidence> load_claims(const Place& place, const LoadedState& state) 
         "patched_symbols",
         fmt::format("the candidate defines {} of its own", fmt::join(state.patched_symbols, ", ")),
         place, {{"symbols", state.patched_symbols}}, Weight::weak));
-  if (!state.forged_frame.empty())
-    out.push_back(make("forged_frame",
-                       "the private channel was tampered with: " + state.forged_frame, place,
-                       {{"frame", state.forged_frame}}));
   return out;
 }
 
@@ -299,12 +295,12 @@ const std::vector<Rule>& rules() {
       {K::task_error, {"reference", "contract_floor"}},
       {K::incorrect,
        {"unwritten_elements", "gap_damage", "red_zone", "changed_input", "compare", "wrong_later",
-        "stability", "precision", "late_writes"}},
+        "stability", "precision"}},
       {K::suspect,
-       {"forged_frame", "library_call", "skipped_calls", "merged_calls", "second_clock",
-        "untimed_work", "stray_processes", "stray_threads", "idle_work", "unexplained_cpu_time",
+       {"library_call", "skipped_calls", "merged_calls", "untimed_work", "work_outside_stream",
+        "device_memory", "stray_processes", "stray_threads", "unexplained_cpu_time",
         "patched_symbols", "process_state", "time_claim"}},
-      {K::invalid_measurement, {"below_floor"}}};
+      {K::invalid_measurement, {"below_floor", "beyond_wall"}}};
   return all;
 }
 
@@ -328,9 +324,7 @@ std::optional<model::Outcome> decide(const std::vector<Evidence>& evidence) {
 int scrutiny(const std::vector<Evidence>& evidence) {
   int out = 0;
   for (const Evidence& each : evidence) {
-    if (each.guard == "patched_symbols" || each.guard == "time_claim" ||
-        each.guard == "unexplained_cpu_time")
-      return 2;
+    if (each.guard == "patched_symbols" || each.guard == "unexplained_cpu_time") return 2;
     if (!each.decisive) out = 1;
   }
   return out;

@@ -188,15 +188,19 @@ base::Expected<Prepared> prepare(const CompareRequest& request) {
     return base::fail(
         base::ErrorKind::usage, "two files alone do not say what they are called with",
         {.where = "ako compare",
-         .found = "no contract line, no --task, no task.toml at or above here",
+         .found = "no --contract, and no task.toml at or above here",
          .allowed = "--contract \"name(x: bfloat16[M,H], y: out bfloat16[M,H], M, H) "
                     "@ M=512 H=4096\"",
          .next = line.empty() ? "ako compare --help" : "fill in: --contract \"" + line + "\""});
   }
-  AKO_TRY(std::string toml, expand_contract_line(*request.contract_line, files));
-  AKO_TRY_STATUS(base::write_file_atomic(root / "task.toml", toml));
+  AKO_TRY(const ExpandedLine expanded, expand_contract_line(*request.contract_line, files));
+  AKO_TRY_STATUS(base::write_file_atomic(root / "task.toml", expanded.toml));
   AKO_TRY(workspace::Workdir workdir, workspace::Workdir::at(root));
-  AKO_TRY(out.contract, model::load_contract(root));
+  auto contract = model::load_contract(root);
+  if (!contract)
+    return tl::unexpected(
+        expanded.told(std::move(contract).error(), (root / "task.toml").string()));
+  out.contract = std::move(*contract);
   out.workdir.emplace(std::move(workdir));
   out.folder.emplace(std::move(folder));
   return out;
@@ -215,7 +219,10 @@ base::Expected<Prepared> prepare_in_task(const CompareRequest& request,
   if (error)
     return base::fail(
         base::ErrorKind::io, "could not copy the task",
-        {.where = task.task().string(), .found = error.message(), .allowed = {}, .next = {}});
+        {.where = task.task().string(),
+         .found = error.message(),
+         .allowed = "a task whose files can be read, and room in the temporary folder",
+         .next = "make them readable, or set TMPDIR to a folder with room"});
   std::set<path> done;
   AKO_TRY_STATUS(
       copy_with_includes(request.new_file, folder.path() / contract.kernel.entry.file, done));

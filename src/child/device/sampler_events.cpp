@@ -77,6 +77,8 @@ base::Status Sampler::run_events(const SampleJob& job, SampleResult& result) {
     AKO_TRY_STATUS(finish(result));
     if (!result.fault.empty()) return {};
     AKO_TRY_STATUS(m_gate.close(m_stream));
+    AKO_TRY(const int woken, wake(job, begin, end));
+    static_cast<void>(woken);
     for (std::size_t i = begin; i < end; ++i) {
       const auto& pair = queue.pairs[i - begin];
       AKO_TRY_STATUS(prepare(job, i));
@@ -102,6 +104,26 @@ base::Status Sampler::run_events(const SampleJob& job, SampleResult& result) {
   }
   result.gate = m_gate.unavailable().empty() ? "held" : m_gate.unavailable();
   return {};
+}
+
+base::Expected<Sampler::Captured> Sampler::capture_once(ako_call_fn call, void* const* tensors,
+                                                        const std::int64_t* integers,
+                                                        const double* scalars) {
+  const auto& api = m_gpu.api();
+  Captured out;
+  AKO_TRY_STATUS(m_gpu.ok(api.capture_begin(m_stream, abi::k_capture_relaxed), "capturing"));
+  out.code = call(tensors, integers, scalars, m_stream);
+  abi::Graph graph = nullptr;
+  const auto ended = api.capture_end(m_stream, &graph);
+  if (ended != abi::k_success || !graph) {
+    (void)m_gpu.ok(ended, "capturing"); // a lost context is noted
+    return base::fail(base::ErrorKind::unsupported, "the call cannot be captured",
+                      {.found = words_of(api, ended)});
+  }
+  auto nodes = nodes_of(m_gpu, graph);
+  (void)api.graph_end(graph);
+  AKO_TRY(out.nodes, std::move(nodes));
+  return out;
 }
 
 base::Status Sampler::read_lines(const std::vector<std::uint64_t>& lines,

@@ -1,5 +1,8 @@
 #include "worker/library.hpp"
 
+#include "device/abi.hpp"
+#include "worker/refused.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
@@ -17,10 +20,6 @@ namespace ako::worker {
 namespace {
 
 constexpr std::size_t k_most_bytes = std::size_t{1} << 31;
-
-tl::unexpected<protocol::Refusal> refused(const char* kind, std::string message) {
-  return tl::unexpected(protocol::Refusal{kind, std::move(message), base::Json::object()});
-}
 
 protocol::Outcome<SealedFile> seal(int source, std::size_t bytes, const std::string& path) {
   SealedFile sealed;
@@ -90,7 +89,11 @@ constexpr const char* k_watched[] = {"clock_gettime",
                                      "mprotect",
                                      "ako_measure_open",
                                      "ako_measure_run",
-                                     "ako_measure_abi"};
+                                     "ako_measure_abi",
+#define AKO_X(member, symbol, parameters) symbol,
+                                     AKO_CUDA_CALLS(AKO_X) AKO_CUPTI_CALLS(AKO_X)
+#undef AKO_X
+};
 
 } // namespace
 

@@ -65,7 +65,7 @@ base::Status check_sources(const BuildRequest& request, const Unit& unit) {
       return fail(ErrorKind::invalid, "a declared source is not there",
                   {.where = label_of(request.role, request.baseline),
                    .found = path,
-                   .allowed = {},
+                   .allowed = "files of the task",
                    .next = "write the file, or correct its name in task.toml"});
   return {};
 }

@@ -149,8 +149,9 @@ TEST_P(CudaExamples, EverySideAndIterationBuilds) {
     const auto& kernels = result.artifact->resources["kernels"];
     EXPECT_FALSE(kernels.empty()) << side.label;
     for (const auto& kernel : kernels) {
-      if (side.role == lanes::Role::candidate)
+      if (side.role == lanes::Role::candidate) {
         EXPECT_EQ(kernel["spill_store_bytes"], 0) << side.label << " " << kernel["name"];
+      }
       EXPECT_EQ(kernel["image"]["agrees"], true) << side.label << " " << kernel.dump();
     }
   }
