@@ -206,10 +206,10 @@ class Bundle:
             self.check_count(path, functions[symbol], arguments)
 
     def check_count(self, path, function, arguments):
-        decorators = [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in function.decorator_list]
+        around = [d.func if isinstance(d, ast.Call) else d for d in function.decorator_list]
         # A jitted function of the CuTe DSL is one of the host; only its kernels run on the device.
         device = "kernel" if "cutlass" in self.frameworks else "jit"
-        if any(name.split(".")[-1] == device for name in decorators):
+        if any(device == getattr(d, "attr", getattr(d, "id", "")) for d in around):
             self.said.add(path, function.lineno, 1, "error", f"'{function.name}' is a kernel: the entry is a function that "
                           "launches it on the tensors it is given")
             return

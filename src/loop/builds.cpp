@@ -96,11 +96,11 @@ base::Expected<BuildOutcome> Builder::build_to_the_end(model::Lane lane,
         (workspace::Workdir::cache_root() / "compiled" / built.artifact.library_hash).string();
     built.spec.environment["TRITON_CACHE_DIR"] = built.spec.keep_dir;
     built.spec.environment["TRITON_CACHE_AUTOTUNING"] = "1";
-    built.spec.environment["CUTE_DSL_CACHE_DIR"] = built.spec.keep_dir;
     // What every worker of this interpreter compiles before anything of the artifact is loaded.
     built.spec.environment["AKO_SHARED_CACHE"] =
         (workspace::Workdir::cache_root() / "compiled" / ("tools-" + base::sha256(tool.identity)))
             .string();
+    built.spec.environment["CUTE_DSL_CACHE_DIR"] = built.spec.keep_dir;
   }
   // The record moves from machine to machine: where the library lies on this one is the spec's.
   built.artifact.library_path = base::fs::path(built.artifact.library_path).filename().string();

@@ -251,8 +251,7 @@ private:
     return {};
   }
 
-  bool is_python() const {
-    const auto lane = m_session.contract().kernel.lane;
+  static bool is_python(model::Lane lane) {
     return lane == model::Lane::triton || lane == model::Lane::cute_dsl;
   }
 
@@ -266,15 +265,17 @@ private:
         std::any_of(kernel.sources.begin(), kernel.sources.end(), [&](const std::string& each) {
           return base::fs::path(each).lexically_normal() == base::fs::path(path);
         });
-    return declared && !is_python() && compiled.contains(base::fs::path(path).extension().string());
+    return declared && !is_python(kernel.lane) &&
+           compiled.contains(base::fs::path(path).extension().string());
   }
 
   base::Status canary(std::vector<model::SourceText> texts, const std::string& path) {
     // No compiler takes this, nor does an interpreter.
     for (auto& text : texts)
       if (text.path == path)
-        text.content += is_python() ? "\ncanary: this edit must be noticed!\n"
-                                    : "\n#error \"canary: this edit must be noticed\"\n";
+        text.content += is_python(m_session.contract().kernel.lane)
+                            ? "\ncanary: this edit must be noticed!\n"
+                            : "\n#error \"canary: this edit must be noticed\"\n";
     AKO_TRY(BuildOutcome outcome, m_builder.from_sources(workspace::make_sources(std::move(texts)),
                                                          lanes::Role::candidate));
     step("canary", !outcome.built.has_value(),

@@ -8,15 +8,14 @@
 namespace ako::test {
 namespace {
 
-std::string words_of_build(const lanes::BuildResult& result) {
+std::string said_by(const lanes::BuildResult& result) {
   return result.error ? result.error->text() : "no error";
 }
 
-const std::string k_cutlass_head =
-    "#include <cutlass/cutlass.h>\n#include <cutlass/numeric_types.h>\n";
+const std::string k_head = "#include <cutlass/cutlass.h>\n#include <cutlass/numeric_types.h>\n";
 
-std::string returning_status(const std::string& status) {
-  return k_cutlass_head +
+std::string returning(const std::string& status) {
+  return k_head +
          "cutlass::Status k(const float*, float*, int, float, cudaStream_t) {\n  return "
          "cutlass::Status::" +
          status + ";\n}\n";
@@ -25,25 +24,25 @@ std::string returning_status(const std::string& status) {
 TEST(CutlassBuild, FlagsHeadersAndToolchainAreOnRecord) {
   AKO_NEEDS_NVCC();
   CutlassBench bench;
-  const auto result = bench.build(returning_status("kSuccess"));
-  ASSERT_TRUE(result.artifact) << words_of_build(result);
+  const auto result = bench.build(returning("kSuccess"));
+  ASSERT_TRUE(result.artifact) << said_by(result);
   for (const std::string word :
        {"-std=c++17", "--expt-relaxed-constexpr", "-isystem", "arch=compute_90a,code=sm_90a"})
     EXPECT_NE(result.artifact->compile_line.find(word), std::string::npos) << word;
   EXPECT_NE(result.artifact->compiler_identity.find("| CUTLASS 4.2.1 | "), std::string::npos);
-  EXPECT_TRUE(bench.build(returning_status("kSuccess")).artifact->from_cache);
+  EXPECT_TRUE(bench.build(returning("kSuccess")).artifact->from_cache);
   bench.header("cute/tensor.hpp", "#pragma once\n// another CUTLASS\n");
-  EXPECT_FALSE(bench.build(returning_status("kSuccess")).artifact->from_cache);
+  EXPECT_FALSE(bench.build(returning("kSuccess")).artifact->from_cache);
 }
 
 TEST(CutlassBuild, AStatusOfCutlassComesBackAsItself) {
   AKO_NEEDS_NVCC();
   CutlassBench bench;
-  const auto good = bench.build(returning_status("kSuccess"));
+  const auto good = bench.build(returning("kSuccess"));
   // Without a driver the runtime itself has an error to tell, and nothing of CUTLASS' hides it.
   const int fine = Loaded(good).call({nullptr, nullptr}, {1, 1}, {0});
   EXPECT_TRUE(fine == 0 || fine == model::k_launch_status - 35) << fine;
-  const auto bad = bench.build(returning_status("kErrorInvalidProblem"));
+  const auto bad = bench.build(returning("kErrorInvalidProblem"));
   const int status = Loaded(bad).call({nullptr, nullptr}, {1, 1}, {0});
   EXPECT_EQ(status, model::k_cutlass_status - 4);
   const auto trouble = model::launch_trouble(status);
@@ -58,11 +57,10 @@ TEST(CutlassBuild, TensorsMayBeOfCutlassOwnTypes) {
   bench.contract.tensors[0].dtype = model::Dtype::bfloat16;
   const std::string rest = "*, float*, int, float, cudaStream_t) {}\n";
   for (const char* type : {"cutlass::bfloat16_t", "__nv_bfloat16", "void"}) {
-    const auto good =
-        bench.build(k_cutlass_head + "#include <cuda_bf16.h>\nvoid k(const " + type + rest);
-    EXPECT_TRUE(good.artifact) << type << "\n" << words_of_build(good);
+    const auto good = bench.build(k_head + "#include <cuda_bf16.h>\nvoid k(const " + type + rest);
+    EXPECT_TRUE(good.artifact) << type << "\n" << said_by(good);
   }
-  const auto bad = bench.build(k_cutlass_head + "void k(const cutlass::half_t" + rest);
+  const auto bad = bench.build(k_head + "void k(const cutlass::half_t" + rest);
   ASSERT_TRUE(bad.error);
   EXPECT_NE(bad.error->message.find("argument 1 of 'k'"), std::string::npos) << bad.error->text();
   EXPECT_NE(bad.error->allowed.find("cutlass::bfloat16_t"), std::string::npos);
@@ -77,26 +75,26 @@ TEST(CutlassBuild, AReferenceNeedsNothingOfCutlass) {
               "#include <cuda_bf16.h>\nvoid ref(const __nv_bfloat16*, double*, int, "
               "float, cudaStream_t) {}\n");
   const auto result = bench.build();
-  EXPECT_TRUE(result.artifact) << words_of_build(result);
+  EXPECT_TRUE(result.artifact) << said_by(result);
 }
 
 TEST(CutlassBuild, AnotherVersionThanTheSourceAsksForIsTheMachines) {
   CutlassBench bench;
   AKO_NEEDS_NVCC();
-  const auto bad = bench.build("// cutlass >= 4.3\n" + returning_status("kSuccess"));
+  const auto bad = bench.build("// cutlass >= 4.3\n" + returning("kSuccess"));
   ASSERT_TRUE(bad.error);
   EXPECT_EQ(bad.error->kind, base::ErrorKind::environment);
   EXPECT_EQ(bad.error->where, "solution/k.cu:1");
-  EXPECT_TRUE(bench.build("// cutlass >= 4.2\n" + returning_status("kSuccess")).artifact);
+  EXPECT_TRUE(bench.build("// cutlass >= 4.2\n" + returning("kSuccess")).artifact);
 }
 
 TEST(CutlassBuild, ACollectiveWithoutItsSuffixIsRefusedBeforeItIsCompiled) {
   CutlassBench bench;
   AKO_NEEDS_NVCC();
-  const std::string text = "// tags: \nusing Tag = int; // cutlass::arch::Sm90\n" + k_cutlass_head +
+  const std::string text = "// tags: \nusing Tag = int; // cutlass::arch::Sm90\n" + k_head +
                            "namespace cutlass::arch { struct Sm90 {}; }\n"
                            "using Arch = cutlass::arch::Sm90;\n" +
-                           returning_status("kSuccess").substr(k_cutlass_head.size());
+                           returning("kSuccess").substr(k_head.size());
   bench.contract.kernel.architectures = {"sm_90"};
   const auto bad = bench.build(text);
   ASSERT_TRUE(bad.error);
@@ -107,7 +105,7 @@ TEST(CutlassBuild, ACollectiveWithoutItsSuffixIsRefusedBeforeItIsCompiled) {
   bench.contract.kernel.architectures.clear(); // the device's own, with what the source needs
   bench.device_architecture = "sm_90";
   const auto chosen = bench.build(text);
-  ASSERT_TRUE(chosen.artifact) << words_of_build(chosen);
+  ASSERT_TRUE(chosen.artifact) << said_by(chosen);
   EXPECT_NE(chosen.artifact->compile_line.find("sm_90a"), std::string::npos);
 }
 
@@ -121,13 +119,12 @@ TEST(CutlassBuild, TenThousandLinesBecomeTheirFirstCause) {
                "template <class... T> struct Deep<0, T...> {\n"
                "  static_assert(sizeof...(T) == 0, \"Could not build a collective for given "
                "parameters.\");\n  using type = typename Pack<T...>::absent;\n};\n");
-  std::string text = k_cutlass_head + "#include <cutlass/deep.hpp>\n";
+  std::string text = k_head + "#include <cutlass/deep.hpp>\n";
   for (int i = 0; i < 120; ++i)
     text += "struct Tag" + std::to_string(i) + " {};\nusing U" + std::to_string(i) +
             " = typename Deep<" + std::to_string(8 + i % 3) + ", Tag" + std::to_string(i) +
             ">::type;\n";
-  const auto result =
-      bench.build(text + returning_status("kSuccess").substr(k_cutlass_head.size()));
+  const auto result = bench.build(text + returning("kSuccess").substr(k_head.size()));
   ASSERT_TRUE(result.error);
   EXPECT_NE(result.error->message.find("has no collective for this combination"), std::string::npos)
       << result.error->text();

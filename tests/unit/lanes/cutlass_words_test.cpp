@@ -10,7 +10,7 @@ using lanes::cutlass::explain;
 using lanes::cutlass::notices;
 using lanes::cutlass::shortened;
 
-std::string cutlass_assertion(const std::string& words) {
+std::string assertion(const std::string& words) {
   return "/opt/cutlass/include/cutlass/gemm/collective/x.inl(99): error: static assertion failed "
          "with \"" +
          words + "\"\n          detected during instantiation of class \"X\" at line 7 of k.cu\n";
@@ -26,7 +26,7 @@ TEST(CutlassWords, TheUsualAssertionsAreTold) {
        "M-dimension.",
        "at least 128 rows"}};
   for (const auto& [said, told] : cases) {
-    const auto error = explain(cutlass_assertion(said), "4.2.0");
+    const auto error = explain(assertion(said), "4.2.0");
     ASSERT_TRUE(error) << said;
     EXPECT_NE(error->message.find(told), std::string::npos) << error->message;
     EXPECT_EQ(error->where, "/opt/cutlass/include/cutlass/gemm/collective/x.inl(99)");
@@ -34,9 +34,9 @@ TEST(CutlassWords, TheUsualAssertionsAreTold) {
   }
   // Twins: an assertion of the candidate's own is told in its own words, also where what follows
   // from it would be known.
-  EXPECT_FALSE(explain(cutlass_assertion("rows must be even"), "4.2.0"));
-  EXPECT_FALSE(explain(cutlass_assertion("rows must be even") +
-                           cutlass_assertion("Could not build a collective for given parameters."),
+  EXPECT_FALSE(explain(assertion("rows must be even"), "4.2.0"));
+  EXPECT_FALSE(explain(assertion("rows must be even") +
+                           assertion("Could not build a collective for given parameters."),
                        "4.2.0"));
 }
 
@@ -64,7 +64,7 @@ TEST(CutlassWords, HeadersAndNamesOfAnotherVersionNameTheOneThatIsThere) {
       explain("solution/k.cu(9): error: namespace \"mine\" has no member \"f\"\n", "4.2.0"));
 }
 
-model::Sources of_one_file(const std::string& text) {
+model::Sources worded_sources(const std::string& text) {
   model::Sources out;
   out.texts = {{"solution/k.cu", text, false}};
   return out;
@@ -73,7 +73,7 @@ model::Sources of_one_file(const std::string& text) {
 TEST(CutlassWords, StagesThatLeaveTheEpilogueNothingAreNoticed) {
   const std::string epilogue = "using E = cutlass::epilogue::collective::CollectiveBuilder<>;\n";
   const auto bad =
-      notices(of_one_file(epilogue + "using S = cutlass::gemm::collective::StageCountAuto;\n"), {});
+      notices(worded_sources(epilogue + "using S = cutlass::gemm::collective::StageCountAuto;\n"), {});
   ASSERT_EQ(bad.size(), 1u);
   EXPECT_EQ(bad[0].line, 2);
   EXPECT_EQ(bad[0].severity, "warning");
@@ -83,19 +83,18 @@ TEST(CutlassWords, StagesThatLeaveTheEpilogueNothingAreNoticed) {
             "using S = StageCountAutoCarveout<static_cast<int>(sizeof(E::SharedStorage))>;\n",
         epilogue + "// not StageCountAuto\nusing S = StageCount<3>;\n",
         std::string("using S = StageCountAuto; // without a collective epilogue\n")})
-    EXPECT_TRUE(notices(of_one_file(good), {}).empty()) << good;
+    EXPECT_TRUE(notices(worded_sources(good), {}).empty()) << good;
 }
 
 TEST(CutlassWords, AWaitThatADefineMustSwitchOnIsNoticed) {
   const std::string text =
       "__global__ void g() {\n  cutlass::arch::wait_on_dependent_grids();\n}\n";
-  const auto bad = notices(of_one_file(text), {"-O3"});
+  const auto bad = notices(worded_sources(text), {"-O3"});
   ASSERT_EQ(bad.size(), 1u);
   EXPECT_EQ(bad[0].line, 2);
   EXPECT_NE(bad[0].text.find("CUTLASS_ENABLE_GDC_FOR_SM90"), std::string::npos);
-  EXPECT_TRUE(notices(of_one_file(text), {"-DCUTLASS_ENABLE_GDC_FOR_SM90=1"}).empty());
-  EXPECT_TRUE(
-      notices(of_one_file("#define CUTLASS_ENABLE_GDC_FOR_SM90 1\n" + text), {"-O3"}).empty());
+  EXPECT_TRUE(notices(worded_sources(text), {"-DCUTLASS_ENABLE_GDC_FOR_SM90=1"}).empty());
+  EXPECT_TRUE(notices(worded_sources("#define CUTLASS_ENABLE_GDC_FOR_SM90 1\n" + text), {"-O3"}).empty());
 }
 
 TEST(CutlassWords, LongTemplatesAreShortenedAndShortOnesKept) {
