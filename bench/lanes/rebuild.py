@@ -31,7 +31,8 @@ def ako(program: str, folder: Path, *words: str) -> tuple[dict, float]:
     except json.JSONDecodeError:
         sys.exit(f"ako {' '.join(words)}: exit {done.returncode}, no JSON: {done.stderr[-400:]}")
     if reply["exit"] != 0:
-        sys.exit(f"ako {' '.join(words)}: {json.dumps(reply.get('error') or reply.get('data'))[:2000]}")
+        failed = [step for step in (reply.get("data") or {}).get("steps", []) if not step["passed"]]
+        sys.exit(f"ako {' '.join(words)}: {reply.get('error') or failed}")
     return reply, seconds
 
 

@@ -173,11 +173,15 @@ TEST(CpuSurroundings, ATemplateErrorOfThousandsOfLines) {
   EXPECT_TRUE(fs::exists(result.log_path));
 }
 
-TEST(CpuSurroundings, AnUnknownLaneListsThoseThereAre) {
-  const auto lane = lanes::find_lane(model::Lane::cute_dsl);
-  ASSERT_FALSE(lane);
-  EXPECT_EQ(lane.error().kind, base::ErrorKind::unsupported);
-  EXPECT_EQ(lane.error().allowed, "cpu, cuda, triton");
+TEST(CpuSurroundings, EveryLaneOfAContractIsThere) {
+  for (const auto* name : {"cpu", "cuda", "cutlass", "triton", "cute-dsl"}) {
+    const auto lane = model::lane_from(name);
+    ASSERT_TRUE(lane) << name;
+    const auto driver = lanes::find_lane(*lane);
+    ASSERT_TRUE(driver) << name;
+    EXPECT_EQ((*driver)->lane(), *lane) << name;
+  }
+  EXPECT_EQ(lanes::all_lanes().size(), 5u);
 }
 
 } // namespace

@@ -9,12 +9,12 @@ namespace ako::test {
 
 namespace {
 
-void put(const fs::path& path, const std::string& text) {
+void put_header(const fs::path& path, const std::string& text) {
   fs::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << text;
 }
 
-constexpr const char* k_status = R"(#pragma once
+constexpr const char* k_stand_in = R"(#pragma once
 #define CUTLASS_HOST_DEVICE __forceinline__ __device__ __host__
 namespace cutlass {
 enum class Status { kSuccess, kErrorMisalignedOperand, kErrorInvalidDataType, kErrorInvalidLayout,
@@ -30,16 +30,17 @@ struct float_e5m2_t { unsigned char bits; };
 
 void write_stand_in(const fs::path& root, const std::string& major, const std::string& minor,
                     const std::string& patch) {
-  put(root / "include/cutlass/version.h", "#pragma once\n#define CUTLASS_MAJOR " + major +
-                                              "\n#define CUTLASS_MINOR " + minor +
-                                              "\n#define CUTLASS_PATCH " + patch + " \n");
-  put(root / "include/cutlass/cutlass.h", k_status);
-  put(root / "include/cutlass/numeric_types.h", "#pragma once\n#include \"cutlass/cutlass.h\"\n");
-  put(root / "include/cute/tensor.hpp", "#pragma once\n");
+  put_header(root / "include/cutlass/version.h", "#pragma once\n#define CUTLASS_MAJOR " + major +
+                                                     "\n#define CUTLASS_MINOR " + minor +
+                                                     "\n#define CUTLASS_PATCH " + patch + " \n");
+  put_header(root / "include/cutlass/cutlass.h", k_stand_in);
+  put_header(root / "include/cutlass/numeric_types.h",
+             "#pragma once\n#include \"cutlass/cutlass.h\"\n");
+  put_header(root / "include/cute/tensor.hpp", "#pragma once\n");
 }
 
 void CutlassBench::header(const std::string& path, const std::string& text) const {
-  put(root() / "cutlass" / "include" / path, text);
+  put_header(root() / "cutlass" / "include" / path, text);
 }
 
 bool has_cutlass() {

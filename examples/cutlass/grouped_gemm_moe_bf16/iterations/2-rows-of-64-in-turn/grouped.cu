@@ -8,7 +8,8 @@
 #include <cutlass/gemm/group_array_problem_shape.hpp>
 #include <cutlass/gemm/kernel/gemm_universal.hpp>
 
-namespace {
+// A kernel's arguments must have names that the host's half of the compiler can say.
+namespace grouped {
 
 using namespace cute;
 
@@ -107,7 +108,9 @@ typename Gemm::Arguments arguments_of(const Arrays& arrays, int experts) {
 
 constexpr std::size_t k_workspace_bytes = 1u << 20; // as the contract declares it
 
-} // namespace
+} // namespace grouped
+
+using namespace grouped;
 
 /// Once a shape: the kernel's own word on whether it can do it, and in how much memory.
 cutlass::Status grouped_gemm_plan(const Brain*, const Brain*, const int*, Brain*, void* workspace,
