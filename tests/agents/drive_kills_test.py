@@ -63,6 +63,8 @@ class Kills(DriveCase):
         self.assertEqual(self.story(task), wanted)
         self.assertEqual((task / "input/ref.cpp").read_text(), "// the reference\n")
         self.assertEqual((task / "notes.txt").read_text(), "mine\n")
+        # What a kill leaves half-written or locked is gone once the campaign has gone on.
+        self.assertEqual([str(p) for p in task.rglob("*") if p.name.endswith((".tmp", ".lock")) and p.name != "campaign.lock"], [])
         self.ako("verify", at=task, exit=0)
         answered = [each["turn"] for each in self.campaign_events(task, "answered")]
         self.assertEqual(answered, list(range(1, TURNS + 1)), "no turn counts twice")

@@ -13,7 +13,7 @@ struct Case {
   std::string good;
 };
 
-const std::vector<Case>& cases() {
+const std::vector<Case>& toml_cases() {
   static const std::vector<Case> all = {
       {"byte", "a = 1\nb = \"x\xFF\"", "f:2:7", "this is not UTF-8", "byte 0xFF",
        "a = 1\nb = \"x\xC3\xBF\""},
@@ -64,7 +64,7 @@ TEST_P(TomlText, RefusedWithItsPlaceAndTheTwinPasses) {
   EXPECT_TRUE(good) << good.error().text();
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, TomlText, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Rules, TomlText, testing::ValuesIn(toml_cases()),
                          [](const auto& each) { return std::string(each.param.name); });
 
 TEST(TomlTextTwin, AnUnclosedStringIsTheParsersToName) {
