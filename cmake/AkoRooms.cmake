@@ -54,6 +54,13 @@ endfunction()
 
 # A program: one *_main.cpp and the rooms it uses.
 function(ako_program name)
+  ako_executable(${name} ${ARGN})
+  # Compiled as the rooms are, so that their precompiled headers serve it too.
+  target_compile_options(${name} PRIVATE -fPIC)
+  ako_use_pch(${name} ako_pch)
+endfunction()
+
+function(ako_executable name)
   cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ako_flags ${ARG_LIBS})
@@ -74,7 +81,7 @@ function(ako_test name)
   if(NOT AKO_BUILD_TESTS)
     return()
   endif()
-  ako_program(${name} SOURCES ${ARG_SOURCES} USES ${ARG_USES} LIBS ${ARG_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
+  ako_executable(${name} SOURCES ${ARG_SOURCES} USES ${ARG_USES} LIBS ${ARG_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
   ako_use_pch(${name} ako_test_pch)
   target_compile_options(${name} PRIVATE ${AKO_TEST_OPTIONS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

@@ -116,7 +116,7 @@ TEST_F(Files, WritersAndSweepersDoNotDisturbOneAnother) {
   std::thread sweeper([&] {
     while (!done) sweep_unfinished(root());
   });
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 100; ++i) {
     const auto wrote = write_file_atomic(root() / "f", std::to_string(i));
     ASSERT_TRUE(wrote) << wrote.error().text();
     ASSERT_EQ(read_file(root() / "f").value(), std::to_string(i));
