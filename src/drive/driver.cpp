@@ -1,6 +1,7 @@
 #include "drive/driver.hpp"
 
 #include "base/log.hpp"
+#include "base/unfinished.hpp"
 #include "drive/agent.hpp"
 #include "drive/confine.hpp"
 #include "drive/guard.hpp"
@@ -71,6 +72,8 @@ public:
     m_home = records / "campaign" / folder;
     AKO_TRY_STATUS(base::make_dirs(m_home));
     AKO_TRY(const base::FileLock lock, only_driver(records));
+    for (const fs::path& store : {m_home / "guard", m_home / "guard" / "blobs"})
+      base::sweep_unfinished(store);
     list_free();
     AKO_TRY_STATUS(reload());
     AKO_TRY_STATUS(recover());
