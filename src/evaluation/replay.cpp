@@ -11,7 +11,7 @@ namespace {
 
 using model::Side;
 
-constexpr int k_rounds = 6, k_most_sets = 8;
+constexpr int k_rounds = 6, k_most_replayed_sets = 8;
 constexpr double k_share = 0.05, k_constant_ns = 300;
 /// Of the rounds that must lie beyond the limit.
 constexpr double k_most_of_them = 0.8;
@@ -22,7 +22,7 @@ public:
               const BlockPlan& blocks, std::uint64_t seed)
       : m_stage(stage), m_request(request), m_shape(shape), m_coins(seed),
         m_grader(stage, request, shape) {
-    const int timed = std::min(blocks.timed_sets, k_most_sets);
+    const int timed = std::min(blocks.timed_sets, k_most_replayed_sets);
     for (int i = 0; i < timed; ++i) m_job.sets.push_back(i);
     m_job.warmup_sets = {timed};
     m_job.cache = blocks.cache;
