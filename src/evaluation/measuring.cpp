@@ -34,7 +34,7 @@ constexpr double k_audit_odds = 6.9; ///< -ln of one in a thousand
 constexpr std::int64_t k_audit_ns = 1'000'000'000;
 /// Calls at a shape before the one that is graded last, and the time that they may take, all shapes
 /// together.
-constexpr std::int64_t k_late_calls = 1000, k_late_ns = 1'500'000'000;
+constexpr std::int64_t k_late_calls = 1000, k_late_ns = 1'000'000'000;
 constexpr double k_device_tick_ns = 32; ///< of a device's timestamps
 constexpr int k_lone_placements = 2;    ///< in which single calls are looked at
 

@@ -76,7 +76,7 @@ private:
 };
 
 /// Whether the report is what `expects` says: alternatives between " or ", each an outcome, "clean"
-/// or "not improved";
+/// or "not improved", " (guard)" behind it: that guard decided;
 /// ", second" = the second opinion must have found it. Words of the raw protocol stand for
 /// outcomes. Empty = it is; otherwise what came instead.
 std::string unlike(const std::string& expects, const evaluation::Report& report);

@@ -25,6 +25,10 @@ TEST(Culprits, WhatIsExpectedIsToldFromWhatIsNot) {
   report.verdict.outcome.kind = model::OutcomeKind::incorrect;
   EXPECT_EQ(unlike("suspect or incorrect", report), "");
   EXPECT_NE(unlike("incorrect, second", report), "");
+  report.verdict.outcome.evidence = {{"compare", "", {}, true}, {"stray_threads", "", {}, false}};
+  EXPECT_EQ(unlike("incorrect (compare)", report), "");
+  EXPECT_NE(unlike("incorrect (stray_threads)", report), "") << "a weak sign decides nothing";
+  EXPECT_NE(unlike("incorrect (red_zone) or suspect (compare)", report), "");
   EXPECT_NE(unlike("clean", report), "");
   EXPECT_NE(unlike("not improved", report), "") << "wrong is more than not improved";
 }

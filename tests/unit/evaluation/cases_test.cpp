@@ -38,30 +38,30 @@ TEST(Cases, SmallestFirstEdgesOnThePlainRecipeAlone) {
   EXPECT_TRUE(plan.unproven.empty());
 }
 
-constexpr int k_large = 3 << 20; ///< elements of x and of y: 24 MiB a set
+constexpr int k_large = 9 << 18; ///< elements of x and of y: 18 MiB a set
 
 TEST(Cases, LargeShapesAreJudgedOnOneContentAndWhatIsLeftOutIsNamed) {
   fakes::World world({64, k_large});
   auto request = world.request();
   request.recipes = {Recipe::plain, Recipe::ties};
   CasePlan plan = plan_cases(request, {}, k_plenty);
-  EXPECT_THAT(tags(plan), ElementsAre("N=64 plain", "N=64 ties", "N=3145728 plain"));
+  EXPECT_THAT(tags(plan), ElementsAre("N=64 plain", "N=64 ties", "N=2359296 plain"));
   EXPECT_EQ(plan.cases[2].sets, 1);
   EXPECT_EQ(plan.cases[2].repeats, 2);
   EXPECT_FALSE(plan.cases[2].unmarked);
   ASSERT_EQ(plan.unproven.size(), 1u);
   EXPECT_EQ(plan.unproven[0],
-            "N=3145728: ties inputs: judged at smaller shapes alone, one set is 24.0 MiB");
+            "N=2359296: ties inputs: judged at smaller shapes alone, one set is 18.0 MiB");
   plan = plan_cases(request, {}, 10 << 20);
   EXPECT_THAT(tags(plan), ElementsAre("N=64 plain", "N=64 ties"));
   ASSERT_EQ(plan.unproven.size(), 1u);
-  // x, y, and y in float64; without a second answer of 12 MiB.
-  EXPECT_THAT(plan.unproven[0], HasSubstr("N=3145728: needs 48.0 MiB, 10.0 MiB are free"));
+  // x, y, and y in float64; without a second answer of 9 MiB.
+  EXPECT_THAT(plan.unproven[0], HasSubstr("N=2359296: needs 36.0 MiB, 10.0 MiB are free"));
   EXPECT_EQ(plan.blocked, plan.unproven[0]);
-  plan = plan_cases(request, {}, 55 << 20);
+  plan = plan_cases(request, {}, 40 << 20);
   EXPECT_EQ(plan.cases[2].repeats, 1);
   EXPECT_THAT(plan.unproven[0],
-              HasSubstr("N=3145728: the same answer twice: needs 60.0 MiB, 55.0 MiB are free"));
+              HasSubstr("N=2359296: the same answer twice: needs 45.0 MiB, 40.0 MiB are free"));
 }
 
 TEST(Cases, WithLargeShapesAloneTheSmallestIsJudgedInFullAndRecipesAtASmallEdge) {
@@ -72,13 +72,13 @@ TEST(Cases, WithLargeShapesAloneTheSmallestIsJudgedInFullAndRecipesAtASmallEdge)
   ASSERT_EQ(edges[1].tag, "edge:N=15");
   CasePlan plan = plan_cases(request, edges, k_plenty);
   EXPECT_THAT(tags(plan), ElementsAre("edge:N=1 plain", "edge:N=15 plain", "edge:N=15 ties",
-                                      "N=3145728 plain", "N=3145729 plain"));
+                                      "N=2359296 plain", "N=2359297 plain"));
   EXPECT_EQ(plan.cases[3].sets, 2);
   EXPECT_TRUE(plan.cases[3].unmarked);
   EXPECT_FALSE(plan.cases[4].unmarked);
   EXPECT_EQ(plan.unproven.size(), 2u);
   plan = plan_cases(request, {}, k_plenty);
-  EXPECT_THAT(tags(plan), ElementsAre("N=3145728 plain", "N=3145728 ties", "N=3145729 plain"));
+  EXPECT_THAT(tags(plan), ElementsAre("N=2359296 plain", "N=2359296 ties", "N=2359297 plain"));
 }
 
 TEST(Cases, LargeShapesHideNeitherAnotherAnswerEachTimeNorFaultsOfBentInputs) {
@@ -97,7 +97,7 @@ TEST(Cases, LargeShapesHideNeitherAnotherAnswerEachTimeNorFaultsOfBentInputs) {
   };
   EXPECT_EQ(ended_by({}), "");
   EXPECT_EQ(ended_by(fakes::writes([](double x, std::int64_t i, const fakes::Moment& at) {
-              const bool off = at.shape->tag == "N=3145728" && at.call % 4 < 2 && i == 5;
+              const bool off = at.shape->tag == "N=2359296" && at.call % 4 < 2 && i == 5;
               return fakes::right(x) * (off ? 1 + 2e-7 : 1);
             })),
             "stability");

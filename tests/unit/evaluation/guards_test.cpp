@@ -333,9 +333,10 @@ TEST(Audit, ABlockBehindAThousandCallsIsGraded) { // karpathy/llm.c#852
 
 TEST(Audit, CallsThatThereIsNoTimeForAreNamed) {
   World world;
+  world.incumbent.ns = [](const Moment&) { return 8e6; };
   world.candidate.ns = [](const Moment& at) {
     if (at.call > 200) std::this_thread::sleep_for(std::chrono::milliseconds(4));
-    return 50e3;
+    return 4e6;
   };
   const auto report = world.evaluate();
   EXPECT_EQ(report.verdict.outcome.kind, OutcomeKind::improved) << report.verdict.outcome.reason;

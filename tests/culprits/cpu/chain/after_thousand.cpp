@@ -1,4 +1,4 @@
-// Right for a thousand calls, wrong in one element ever after. expects: incorrect
+// Right for a thousand calls, wrong in one element ever after. expects: incorrect (wrong_later)
 #include <cstdint>
 
 static long calls = 0;

@@ -1,4 +1,4 @@
-// The same, and every other call gives one element twice. expects: incorrect
+// The same, and every other call gives one element twice. expects: incorrect (compare)
 #include <cstdint>
 
 void kernel(const float* x, float* y, std::int64_t m, std::int64_t h) {
