@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t k_most_nodes = 1024, k_most_parameters = 1024, k_most_bytes = 32764;
 constexpr int k_node_kernel = 0, k_node_copy = 1, k_node_set = 2, k_node_empty = 5;
-constexpr int k_cooperative = 2, k_cluster = 4, k_dynamic_shared = 8, k_carveout = 9,
+constexpr int k_policy = 1, k_cooperative = 2, k_cluster = 4, k_dynamic_shared = 8, k_carveout = 9,
               k_large_cluster = 14;
 constexpr unsigned k_usual_shared = 48 << 10;
 constexpr int k_memory_device = 2, k_memory_unified = 4;
@@ -161,6 +161,11 @@ base::Expected<Node> kernel_node(const Gpu& gpu, abi::GraphNode at) {
   abi::LaunchValue value;
   if (api.node_attribute(at, k_cluster, &value) == abi::k_success && value.words[0] > 0)
     node.cluster = {value.words[0], value.words[1], value.words[2]};
+  value = {};
+  // An address, then the bytes from there whose lines are to be kept.
+  if (api.node_attribute(at, k_policy, &value) == abi::k_success &&
+      (value.words[2] | value.words[3]) != 0)
+    return no_replay(node.name + " asks for lines of the cache to be kept");
   value = {};
   if (api.node_attribute(at, k_cooperative, &value) == abi::k_success)
     node.cooperative = value.words[0] != 0;
