@@ -4,6 +4,7 @@
 
 #include "base/log.hpp"
 #include "cli/command.hpp"
+#include "cli/whole.hpp"
 #include "loop/interrupt.hpp"
 
 #include <cstdio>
@@ -35,7 +36,7 @@ int finish(const std::string& command, const base::Expected<cli::Reply>& reply, 
   base::progress_done();
   if (json) std::printf("%s\n", base::dump_json(cli::envelope(command, reply, exit), 2).c_str());
   else if (reply) print_reply(*reply);
-  else print_error(reply.error());
+  else print_error(cli::whole(reply.error(), command));
   if (std::fflush(stdout) != 0 && exit == 0) return 3; // a result that nobody got is no success
   return exit;
 }

@@ -1,4 +1,4 @@
-// What checking costs on one core: filling, refreshing, poisoning, finding poison, comparing, over
+// What checking costs on one core: filling, poisoning, finding poison, comparing, over
 // 64 MiB of elements (bytes of the tensor itself; expected outputs are float64). memcpy of the same
 // size stands beside them.
 #include "inputs/codec.hpp"
@@ -57,12 +57,6 @@ int run(model::Dtype dtype) {
     const double time = seconds([&] { (void)filler->fill(data, {2, 0, 0, 0}); });
     line(recipe == inputs::Recipe::plain ? "fill normal" : "fill normal, scaled_shifted", name,
          time, k_bytes);
-    if (recipe != inputs::Recipe::plain) continue;
-    std::uint32_t epoch = 0;
-    line("refresh", name, seconds([&] {
-           (void)filler->refresh(data, {2, 0, 0, ++epoch});
-         }),
-         k_bytes);
   }
   auto wide = tensor;
   wide.dtype = model::Dtype::float64;

@@ -21,8 +21,9 @@ std::uint64_t seed_of(std::uint64_t seed, const std::string& name, std::uint64_t
   return mix() ^ (b * 0xd1342543de82ef95u);
 }
 
-stats::Tester make_tester(int most, int candidates) {
+stats::Tester make_tester(int most, int candidates, double alpha = stats::Plan{}.alpha) {
   stats::Plan plan;
+  plan.alpha = alpha;
   plan.min_gain = k_min_gain;
   plan.most_placements = most;
   plan.pairs_per_placement = k_pairs;
@@ -48,19 +49,34 @@ stats::Decision run(const stats::Tester& tester, stats::Series& full, std::size_
   return {};
 }
 
-void one_trial(const Cell& cell, double gain, bool peers, const stats::Tester& tester,
-               Random& random, Tally& tally) {
+/// The first opinion and, as an evaluation plans them, the second: fewer placements at 1 %.
+struct Testers {
+  stats::Tester first = make_tester(k_placements, 1);
+  stats::Tester second = make_tester(k_placements / 2, 1, 0.01);
+};
+
+bool is_confirmed(const Cell& cell, double gain, const Testers& testers, Random& random) {
+  stats::Series series;
+  fill_series(draw(cell, k_placements / 2, k_pairs, random), gain, random, series);
+  std::size_t used = 0;
+  return run(testers.second, series, used).state == stats::State::improved;
+}
+
+void one_trial(const Cell& cell, double gain, bool peers, const Testers& testers, Random& random,
+               Tally& tally) {
   const Moments moments = draw(cell, k_placements, k_pairs, random);
   stats::Series series;
   fill_series(moments, gain, random, series);
   std::size_t used = 0;
-  const stats::Decision decision = run(tester, series, used);
+  const stats::Decision decision = run(testers.first, series, used);
   ++tally.trials;
   tally.placements += static_cast<double>(used);
   tally.improved += decision.state == stats::State::improved;
   tally.equivalent += decision.state == stats::State::equivalent;
   tally.regressed += decision.state == stats::State::regressed;
   tally.undecided += decision.state == stats::State::undecided;
+  if (decision.state == stats::State::improved)
+    tally.confirmed += is_confirmed(cell, gain, testers, random);
   tally.covered += decision.gain.low <= gain && gain <= decision.gain.high;
   if (!peers) return;
   const RatioInterval interval = interleaved_sign_interval(moments, gain);
@@ -78,6 +94,7 @@ Tally& Tally::operator+=(const Tally& other) {
   regressed += other.regressed;
   undecided += other.undecided;
   covered += other.covered;
+  confirmed += other.confirmed;
   placements += other.placements;
   sign_faster += other.sign_faster;
   sign_beyond += other.sign_beyond;
@@ -85,17 +102,19 @@ Tally& Tally::operator+=(const Tally& other) {
   return *this;
 }
 
-CellResult simulate(const Cell& cell, long trials, int jobs, std::uint64_t seed) {
-  const stats::Tester tester = make_tester(k_placements, 1);
+CellResult simulate(const Cell& cell, long trials, int jobs, std::uint64_t seed, Extent extent) {
+  const Testers testers;
   CellResult result{cell, {}};
   std::mutex mutex;
   for (std::size_t g = 0; g < k_gains.size(); ++g) {
+    if (extent == Extent::false_wins && g != at_minimum) continue;
     std::atomic<long> next = 0;
     auto work = [&] {
       Tally own;
       for (long trial; (trial = next.fetch_add(1)) < trials;) {
         Random random(seed_of(seed, cell.name, g, static_cast<std::uint64_t>(trial)));
-        one_trial(cell, k_gains[g], g != at_three, tester, random, own);
+        const bool peers = extent == Extent::all && g != at_three;
+        one_trial(cell, k_gains[g], peers, testers, random, own);
       }
       const std::lock_guard lock(mutex);
       result.at[g] += own;

@@ -15,7 +15,8 @@ enum GainIndex : std::size_t { at_nothing, at_minimum, at_one, at_three };
 
 struct Tally {
   long trials = 0, improved = 0, equivalent = 0, regressed = 0, undecided = 0, covered = 0;
-  double placements = 0;                               ///< used, summed
+  long confirmed = 0;    ///< improved, and so was the second opinion: what ako calls improved
+  double placements = 0; ///< used, summed
   long sign_faster = 0, sign_beyond = 0, u_faster = 0; ///< rules of other tools; beyond = min_gain
   Tally& operator+=(const Tally& other);
 };
@@ -24,8 +25,10 @@ struct CellResult {
   std::array<Tally, k_gains.size()> at;
 };
 
+/// All gains beside other tools' rules, or false wins at the minimum gain alone, which is quick.
+enum class Extent { all, false_wins };
 /// Draws, decides and counts; the same numbers whatever `jobs` is.
-CellResult simulate(const Cell& cell, long trials, int jobs, std::uint64_t seed);
+CellResult simulate(const Cell& cell, long trials, int jobs, std::uint64_t seed, Extent extent);
 
 /// Identical programs under drift and spikes, judged by several rules, and the best of thirty.
 struct SameResult {
@@ -37,12 +40,15 @@ struct SameResult {
 SameResult simulate_same(double drift, long trials, std::uint64_t seed);
 
 void print_table(std::ostream& out, const std::vector<CellResult>& results);
+/// Of a run of extent false_wins.
+void print_false_wins(std::ostream& out, const std::vector<CellResult>& results);
 void print_same(std::ostream& out, const std::vector<SameResult>& results);
 std::string to_json(const std::vector<CellResult>& results, const std::vector<SameResult>& same,
                     const std::string& command, double seconds);
 /// The bounds that a cell promises; the broken ones, in words. A bound is broken when chance alone
 /// explains the count with less than 1 in 10000.
-std::vector<std::string> broken_bounds(const std::vector<CellResult>& results);
+std::vector<std::string> broken_bounds(const std::vector<CellResult>& results,
+                                       const std::vector<SameResult>& same);
 /// Processor, cores, compiler.
 std::string machine();
 

@@ -149,7 +149,7 @@ std::string join(const std::vector<Token>& tokens, std::size_t from, std::size_t
 }
 
 /// What a builtin or well-known type name is.
-Parameter::Kind kind_of(const std::string& base) {
+Parameter::Kind kind_of_type(const std::string& base) {
   static const std::array k_floats = {"float",  "double",    "long double", "_Float16",
                                       "__bf16", "float16_t", "float32_t"};
   static const std::array k_integers = {"int",
@@ -208,7 +208,7 @@ Parameter read_parameter(const std::vector<Token>& tokens, std::size_t from, std
     const std::string& last = tokens[end - 1].text;
     const bool after_scope = end >= from + 2 && tokens[end - 2].text == "::";
     const bool qualifier = last == "const" || last == "volatile" || last.starts_with("__restrict");
-    if (!after_scope && !qualifier && kind_of(last) == Parameter::Kind::other)
+    if (!after_scope && !qualifier && kind_of_type(last) == Parameter::Kind::other)
       parameter.name = tokens[--end].text;
   }
   parameter.type = join(tokens, from, end) + (array ? "*" : "");
@@ -223,7 +223,7 @@ Parameter read_parameter(const std::vector<Token>& tokens, std::size_t from, std
   }
   parameter.base = join(base, 0, base.size());
   if (reference) parameter.kind = Parameter::Kind::other;
-  else parameter.kind = pointer ? Parameter::Kind::pointer : kind_of(parameter.base);
+  else parameter.kind = pointer ? Parameter::Kind::pointer : kind_of_type(parameter.base);
   return parameter;
 }
 

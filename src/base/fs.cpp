@@ -1,6 +1,7 @@
 #include "base/fs.hpp"
 
 #include "base/fd.hpp"
+#include "base/unfinished.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <span>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,7 +50,28 @@ Expected<std::string> read_rest(int fd, const fs::path& path, std::uint64_t hint
   return content;
 }
 
-/// Opens a new file beside `path` with the rights that `path` has, or a plain new file's.
+constexpr std::string_view k_unfinished_end = ".tmp";
+
+/// ".NAME.PID-N.tmp".
+bool is_unfinished_name(std::string_view name) {
+  if (!name.starts_with('.') || !name.ends_with(k_unfinished_end)) return false;
+  name.remove_suffix(k_unfinished_end.size());
+  const std::size_t dot = name.rfind('.'), dash = name.rfind('-');
+  if (dot == 0 || dash == std::string_view::npos || dash < dot + 2 || dash + 1 == name.size())
+    return false;
+  return std::all_of(name.begin() + static_cast<std::ptrdiff_t>(dot) + 1, name.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || c == '-'; });
+}
+
+/// True when the file is still there and its lock is ours: whoever sweeps lets go of it.
+bool take_unfinished(int fd) {
+  struct stat info {};
+  return (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && fstat(fd, &info) == 0 &&
+         info.st_nlink > 0;
+}
+
+/// Opens a new file beside `path` with the rights that `path` has, or a plain new file's. It is
+/// locked as long as it is written: one that is not locked was left by a process that was killed.
 Expected<UniqueFd> open_beside(const fs::path& path, fs::path& temporary) {
   static std::atomic<unsigned> s_count{0};
   for (int attempt = 0; attempt < 100; ++attempt) {
@@ -57,6 +80,7 @@ Expected<UniqueFd> open_beside(const fs::path& path, fs::path& temporary) {
     UniqueFd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!fd && errno == EEXIST) continue; // left by a process of the same number that was killed
     if (!fd) return fail_errno("a file could not be made", temporary.string(), errno);
+    if (!take_unfinished(fd.get())) continue; // swept before it was locked
     struct stat old {};
     if (stat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode))
       fchmod(fd.get(), old.st_mode & 07777);
@@ -107,19 +131,32 @@ Status write_file_atomic(const fs::path& path, std::string_view content) {
   fs::path temporary;
   AKO_TRY(UniqueFd fd, open_beside(path, temporary));
   auto status = write_synced(fd.get(), path, content);
-  fd.reset();
   if (status && rename(temporary.c_str(), path.c_str()) != 0)
     status = fail_errno("a file could not be put in place", path.string(), errno);
   if (!status) {
     unlink(temporary.c_str());
     return status;
   }
+  fd.reset();
   // The name is safe only when its folder is; a file system that cannot sync folders is left be.
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const UniqueFd folder_fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder_fd && fsync(folder_fd.get()) != 0 && errno == EIO)
     return fail_errno("a folder could not be secured", folder.string(), errno);
   return {};
+}
+
+int sweep_unfinished(const fs::path& folder) {
+  int removed = 0;
+  std::error_code why;
+  for (fs::directory_iterator walk(folder, why), end; !why && walk != end; walk.increment(why)) {
+    if (!is_unfinished_name(walk->path().filename().native())) continue;
+    const UniqueFd fd(open(walk->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat info {};
+    if (!fd || fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && unlink(walk->path().c_str()) == 0) ++removed;
+  }
+  return removed;
 }
 
 Status make_dirs(const fs::path& path) {

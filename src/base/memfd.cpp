@@ -1,6 +1,7 @@
 // make_memfd() of fd.hpp: its pages are there when it returns.
 #include "base/fd.hpp"
 #include "base/fs.hpp"
+#include "base/memory.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -50,7 +51,9 @@ std::uint64_t group_room() {
   return room;
 }
 
-/// Asked before reserving: the kernel would sooner end a process than refuse pages.
+} // namespace
+
+// Asked before reserving: the kernel would sooner end a process than refuse pages.
 std::uint64_t memory_room() {
   const auto info = read_file("/proc/meminfo");
   std::uint64_t room = UINT64_MAX;
@@ -60,8 +63,6 @@ std::uint64_t memory_room() {
   }
   return std::min(room, group_room());
 }
-
-} // namespace
 
 Expected<UniqueFd> make_memfd(std::string_view name, std::size_t bytes) {
   const std::uint64_t room = memory_room();

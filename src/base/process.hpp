@@ -27,6 +27,10 @@ struct SpawnOptions {
   /// named.
   std::vector<std::pair<int, int>> fds;
   Limits limits;
+  /// What becomes of the child when its parent is killed: it goes too, it is told to end (SIGTERM)
+  /// and can clean up, or it goes on to its own end, as git must while it holds a lock.
+  enum class Orphaned { killed, told, goes_on };
+  Orphaned orphaned = Orphaned::killed;
   /// Runs in the child between fork and exec: async-signal-safe calls only. Non-zero = child exits
   /// 127.
   std::function<int()> before_exec;
@@ -41,8 +45,8 @@ struct Ending {
 };
 
 /// A running child. The destructor kills its whole group and reaps it. Whatever the child left
-/// running in its group is killed when its end is seen. It also dies with the thread that spawned
-/// it: spawn from a thread that outlives it.
+/// running in its group is killed when its end is seen. Unless it goes on when orphaned it also
+/// dies with the thread that spawned it: spawn from a thread that outlives it.
 class Process {
 public:
   static Expected<Process> spawn(const SpawnOptions& options);

@@ -43,9 +43,20 @@ void reset_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+/// 0 = none.
+int death_signal(const ChildPlan& plan) {
+  switch (plan.options.orphaned) {
+  case SpawnOptions::Orphaned::killed: return SIGKILL;
+  case SpawnOptions::Orphaned::told: return SIGTERM;
+  case SpawnOptions::Orphaned::goes_on: return 0;
+  }
+  return SIGKILL;
+}
+
 /// The child ends with its parent, also when that has ended already.
 void die_with_parent(const ChildPlan& plan) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (plan.options.orphaned == SpawnOptions::Orphaned::goes_on) return;
+  prctl(PR_SET_PDEATHSIG, death_signal(plan));
   if (getppid() != plan.parent_pid) _exit(k_exit_not_started);
 }
 
@@ -133,7 +144,7 @@ void run_child(const ChildPlan& plan) {
       give_up(report, SpawnStage::limits);
   if (plan.options.before_exec) {
     if (plan.options.before_exec() != 0) _exit(k_exit_not_started);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // a change of credentials has taken it away
+    prctl(PR_SET_PDEATHSIG, death_signal(plan)); // a change of credentials has taken it away
   }
   char* const* environment = plan.envp.empty() ? environ : plan.envp.data();
   execve(plan.program.c_str(), plan.argv.data(), environment);

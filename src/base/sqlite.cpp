@@ -9,7 +9,7 @@ namespace ako::base {
 
 namespace {
 
-ErrorKind kind_of(int code) {
+ErrorKind kind_of_code(int code) {
   switch (code & 0xff) {
   case SQLITE_BUSY:
   case SQLITE_LOCKED: return ErrorKind::timeout;
@@ -60,7 +60,7 @@ const char* next_of(int code) {
 }
 
 tl::unexpected<Error> refused(int code, const char* detail, std::string where) {
-  return fail(kind_of(code), message_of(code),
+  return fail(kind_of_code(code), message_of(code),
               {.where = std::move(where),
                .found = fmt::format("{} (code {})", detail != nullptr ? detail : "?", code),
                .allowed = {},

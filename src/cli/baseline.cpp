@@ -8,7 +8,7 @@
 namespace ako::cli {
 namespace {
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_baseline(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   session.use_device(arguments.maybe("device"));
   AKO_TRY(const auto waive, persons_word(arguments, "waive"));
@@ -38,6 +38,6 @@ extern const Command k_baseline{
     {{"device", "ID", k_device_help},
      {"waive", "WHY", "go on through a closed gate; stays visible in every report"}},
     {"ako baseline", "ako baseline --waive \"the reference is still being written\""},
-    run};
+    run_baseline};
 
 } // namespace ako::cli

@@ -7,7 +7,7 @@
 namespace ako::cli {
 namespace {
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_bench(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   session.use_device(arguments.maybe("device"));
   AKO_TRY(ledger::Bench bench, loop::bench(session, arguments.text("side", "solution")));
@@ -31,6 +31,6 @@ extern const Command k_bench{
     {{"side", "solution (default), incumbent, or baseline:NAME", Arity::one, false}},
     {{"device", "ID", k_device_help}},
     {"ako bench", "ako bench incumbent", "ako bench baseline:first --json"},
-    run};
+    run_bench};
 
 } // namespace ako::cli

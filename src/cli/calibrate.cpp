@@ -45,7 +45,7 @@ base::Expected<Reply> on_device(const std::string& wish) {
   return reply;
 }
 
-base::Expected<Reply> run(const Context&, const Arguments& arguments) {
+base::Expected<Reply> run_calibrate(const Context&, const Arguments& arguments) {
   if (const auto wish = arguments.maybe("device")) return on_device(*wish);
   AKO_TRY(double seconds, arguments.number("seconds", 4));
   if (seconds < 0.2 || seconds > 120)
@@ -83,6 +83,6 @@ extern const Command k_calibrate{
     {},
     {{"seconds", "S", "how long it may take (default 4)"}, {"device", "ID", k_device_help}},
     {"ako calibrate", "ako calibrate --seconds 10 --json", "ako calibrate --device 0"},
-    run};
+    run_calibrate};
 
 } // namespace ako::cli

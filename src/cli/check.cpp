@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/words.hpp"
 #include "lanes/registry.hpp"
+#include "loop/not_judged.hpp"
 #include "model/contract_toml.hpp"
 
 #include <fmt/format.h>
@@ -28,7 +29,7 @@ std::string sides_text(const std::vector<loop::SideReport>& sides, bool with_res
   return text;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_check(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   session.use_device(arguments.maybe("device"));
   Reply reply;
@@ -74,6 +75,7 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
                 {"sides", sides_json(result.sides)},
                 {"recipes", result.test.recipes},
                 {"seconds", result.test.seconds}};
+  reply.warnings = loop::not_judged(session.contract());
   reply.outcome = result.outcome;
   return reply;
 }
@@ -95,6 +97,6 @@ extern const Command k_check{
       Arity::flag},
      {"all", "", "show the steps that hold as well", Arity::flag}},
     {"ako check", "ako check --all", "ako -C tasks/rmsnorm check --echo"},
-    run};
+    run_check};
 
 } // namespace ako::cli

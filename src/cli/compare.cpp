@@ -9,13 +9,34 @@
 namespace ako::cli {
 namespace {
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+/// A type that means something, and only where there is a reference to have it.
+base::Expected<std::string> precision_of(const Arguments& arguments) {
+  const std::string text = arguments.text("precision", "native");
+  const auto known = model::enum_list<model::ErrorPrecision>();
+  if (!model::enum_from<model::ErrorPrecision>(text))
+    return base::fail(base::ErrorKind::usage, "no such precision",
+                      {.where = "--precision",
+                       .found = text,
+                       .allowed = known,
+                       .next = "name one of them, or leave it out"});
+  if (arguments.has("precision") && !arguments.has("reference"))
+    return base::fail(base::ErrorKind::usage,
+                      "a precision is the reference's, and none is named: the old file judges in "
+                      "its own",
+                      {.where = "--precision",
+                       .found = "no --reference",
+                       .allowed = "--reference FILE --precision TYPE",
+                       .next = "name a reference, or leave --precision out"});
+  return text;
+}
+
+base::Expected<Reply> run_compare(const Context& context, const Arguments& arguments) {
   loop::CompareRequest request;
   AKO_TRY(request.old_file, named_file(arguments.text("old"), context.dir));
   AKO_TRY(request.new_file, named_file(arguments.text("new"), context.dir));
   request.dir = context.dir;
   request.contract_line = arguments.maybe("contract");
-  request.precision = arguments.text("precision", "native");
+  AKO_TRY(request.precision, precision_of(arguments));
   request.device = arguments.maybe("device");
   if (auto lane = arguments.maybe("lane")) {
     request.lane = model::lane_from(*lane);
@@ -24,7 +45,7 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
                         {.where = "--lane",
                          .found = *lane,
                          .allowed = model::enum_list<model::Lane>(),
-                         .next = {}});
+                         .next = "name one of them, or leave it out: the new file's name says it"});
   }
   if (auto reference = arguments.maybe("reference")) {
     AKO_TRY(request.reference, named_file(*reference, context.dir));
@@ -77,6 +98,6 @@ extern const Command k_compare{
      "ako compare old.cpp new.cpp --contract \"scale(x: float32[N], y: out float32[N], N) @ "
      "N=1048576\"",
      "ako -C tasks/rmsnorm compare input/rmsnorm.cpp solution/rmsnorm.cpp"},
-    run};
+    run_compare};
 
 } // namespace ako::cli

@@ -46,7 +46,7 @@ base::Expected<std::optional<Reply>> code_reply(const Context& context, const Ar
   return std::optional<Reply>(std::move(reply));
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_diagnose(const Context& context, const Arguments& arguments) {
   profiles::DiagnoseOptions options;
   options.lane = arguments.text("lane");
   options.kernel = arguments.text("kernel");
@@ -100,6 +100,6 @@ extern const Command k_diagnose{
      "ako diagnose after.raw.csv --against before.raw.csv",
      "ako diagnose capture.raw.csv --source capture.source.csv",
      "ako diagnose new.sass --against old.sass"},
-    run};
+    run_diagnose};
 
 } // namespace ako::cli

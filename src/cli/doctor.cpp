@@ -41,7 +41,7 @@ void add_children(std::vector<Finding>& out) {
   else out.push_back({"children", "broken", keeper.error().text(), keeper.error().next});
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments&) {
+base::Expected<Reply> run_doctor(const Context& context, const Arguments&) {
   std::vector<Finding> findings;
   const loop::HostFacts host = loop::host_facts();
   findings.push_back(
@@ -85,6 +85,6 @@ extern const Command k_doctor{
     {},
     {},
     {"ako doctor", "ako doctor --json"},
-    run};
+    run_doctor};
 
 } // namespace ako::cli

@@ -16,7 +16,7 @@ std::size_t terminal_width() {
   return 0;
 }
 
-base::Json row_json(const ledger::IterationRow& row) {
+base::Json row_of_log(const ledger::IterationRow& row) {
   auto number = [](const std::optional<double>& value) {
     return value ? base::number_or_null(*value) : base::Json();
   };
@@ -33,7 +33,7 @@ base::Json row_json(const ledger::IterationRow& row) {
           {"lane", row.lane}};
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_log(const Context& context, const Arguments& arguments) {
   AKO_TRY(std::int64_t count, arguments.integer("count", 20));
   AKO_TRY(std::int64_t before, arguments.integer("before", 0));
   if (count < 1 || before < 0)
@@ -59,7 +59,7 @@ base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
   AKO_TRY(std::vector<ledger::IterationRow> rows, reader.page(count, before));
   reply.text = report::log_page(rows, standing.iterations, terminal_width());
   base::Json list = base::Json::array();
-  for (const auto& row : rows) list.push_back(row_json(row));
+  for (const auto& row : rows) list.push_back(row_of_log(row));
   reply.data = {{"iterations", standing.iterations}, {"rows", std::move(list)}};
   return reply;
 }
@@ -74,6 +74,6 @@ extern const Command k_log{"log",
                             {"before", "NUMBER", "the page that ends before this iteration"},
                             {"all", "", "every iteration", Arity::flag}},
                            {"ako log", "ako log --before 40 --count 10", "ako log --all --json"},
-                           run};
+                           run_log};
 
 } // namespace ako::cli

@@ -7,6 +7,7 @@
 #include "workspace/extract.hpp"
 #include "workspace/workdir.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace ako::cli {
@@ -66,12 +67,18 @@ base::Expected<Start> starting_point(const Arguments& arguments, const std::stri
 /// The templates that there are, instead of a task.
 base::Expected<Reply> list_templates(const Arguments& arguments) {
   AKO_TRY(const std::vector<guides::Template> all, guides::load_templates());
+  const auto lane = arguments.maybe("lane");
+  if (lane) {
+    AKO_TRY(const auto lanes, workspace::starting_lanes());
+    if (std::find(lanes.begin(), lanes.end(), *lane) == lanes.end())
+      return workspace::no_such_lane(*lane, lanes);
+  }
   Reply reply;
   base::Json list = base::Json::array();
   std::size_t width = 0;
   for (const auto& one : all) width = std::max(width, one.id.size());
   for (const auto& one : all) {
-    if (arguments.has("lane") && arguments.text("lane") != one.lane) continue;
+    if (lane && *lane != one.lane) continue;
     reply.text += fmt::format("{:<{}}  {}\n", one.id, width, one.title);
     list.push_back({{"id", one.id},
                     {"title", one.title},
@@ -80,12 +87,15 @@ base::Expected<Reply> list_templates(const Arguments& arguments) {
                     {"guides", one.guides},
                     {"findings", one.findings}});
   }
-  reply.text += "ako new NAME --template ID\n";
+  if (list.empty())
+    reply.text = fmt::format("lane {} has its starting task alone: ako new NAME --lane {}\n",
+                             lane.value_or("cpu"), lane.value_or("cpu"));
+  else reply.text += "ako new NAME --template ID\n";
   reply.data = {{"templates", std::move(list)}};
   return reply;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_new(const Context& context, const Arguments& arguments) {
   if (arguments.has("templates")) return list_templates(arguments);
   const std::string name = arguments.text("name");
   if (name.empty())
@@ -148,6 +158,6 @@ extern const Command k_new{
      "ako new rmsnorm --from ../llm:src/norm.cpp::rms_norm",
      "ako -C ~/kernels new softmax --from ../engine:csrc/softmax.cpp::eng::softmax --include "
      "include"},
-    run};
+    run_new};
 
 } // namespace ako::cli

@@ -147,9 +147,16 @@ Invocation parse(int argc, char** argv) {
   }
   const auto& [command, slots] = known.at(chosen());
   out.command = command;
-  out.context.dir =
-      globals.dir.empty() ? std::filesystem::current_path() : std::filesystem::path(globals.dir);
   out.context.json = globals.json;
+  std::error_code gone;
+  out.context.dir = globals.dir.empty() ? std::filesystem::current_path(gone)
+                                        : std::filesystem::path(globals.dir);
+  if (gone) {
+    out.error = base::Error{base::ErrorKind::usage, "the current folder is not there any more",
+                            "current folder",       gone.message(),
+                            "a folder that exists", "go to one (cd), or name one with -C DIR"};
+    return out;
+  }
   out.verbosity = globals.quiet ? -1 : globals.verbose ? 1 : 0;
   collect(*command, *slots, out.arguments);
   return out;

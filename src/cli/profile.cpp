@@ -9,7 +9,7 @@
 namespace ako::cli {
 namespace {
 
-base::Expected<loop::ProfileRequest> request_of(const Arguments& arguments) {
+base::Expected<loop::ProfileRequest> profile_request(const Arguments& arguments) {
   loop::ProfileRequest request;
   request.side = arguments.text("side", "solution");
   request.shape = arguments.text("shape");
@@ -44,9 +44,9 @@ base::Json reply_data(const loop::Profiled& result) {
   return data;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_profile(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
-  AKO_TRY(loop::ProfileRequest request, request_of(arguments));
+  AKO_TRY(loop::ProfileRequest request, profile_request(arguments));
   AKO_TRY(loop::Profiled result, loop::profile(session, request, executors::local_runner()));
   Reply reply;
   reply.warnings = result.warnings;
@@ -84,6 +84,6 @@ extern const Command k_profile{
     {"ako profile", "ako profile --side incumbent --shape decode",
      "ako profile --kernel rms_norm --launch 3 -- python serve_once.py",
      "ako profile --infer --json"},
-    run};
+    run_profile};
 
 } // namespace ako::cli

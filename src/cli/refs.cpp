@@ -161,7 +161,7 @@ base::Expected<Reply> related(const Arguments& arguments, const std::vector<std:
   return reply;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_refs(const Context& context, const Arguments& arguments) {
   std::vector<std::string> words = arguments.all("words");
   const std::string verb = words.empty() ? "list" : words.front();
   if (!words.empty()) words.erase(words.begin());
@@ -207,6 +207,6 @@ extern const Command k_refs{
      "ako refs search bank conflicts", "ako refs search cp.async.bulk.tensor --limit 3",
      "ako refs for shared_bank_conflicts", "ako refs for cuda/transpose",
      "ako refs --lane cuda --family gemm --arch sm_90"},
-    run};
+    run_refs};
 
 } // namespace ako::cli

@@ -146,7 +146,7 @@ base::Expected<Related> related_to(const std::string& id, const guides::Library&
     for (const auto& one : templates) {
       if (one.id != id) continue;
       out.title = "the template \"" + one.title + "\"";
-      for (const auto& guide : one.guides) out.guides.push_back(title_of(guide));
+      for (const auto& named : one.guides) out.guides.push_back(title_of(named));
       out.findings = one.findings;
       return out;
     }

@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/whole.hpp"
 
 namespace ako::cli {
 
@@ -32,6 +33,36 @@ const char* fault_of(base::ErrorKind kind) {
   }
 }
 
+/// What is allowed, where all that is known is the kind.
+const char* allowed_of(base::ErrorKind kind) {
+  switch (kind) {
+  case base::ErrorKind::usage: return "the words that --help shows";
+  case base::ErrorKind::invalid: return "what docs/task-toml.md describes";
+  case base::ErrorKind::environment:
+  case base::ErrorKind::unsupported: return "a machine that has it: ako doctor";
+  case base::ErrorKind::io: return "a place that can be read and written";
+  case base::ErrorKind::timeout: return "an end in time";
+  case base::ErrorKind::refused: return "what is on record already";
+  case base::ErrorKind::stale: return "the bytes that are on record";
+  case base::ErrorKind::interrupted: return "";
+  case base::ErrorKind::internal: return "no such state: this is a bug in ako";
+  }
+  return "";
+}
+
+std::string next_of(base::ErrorKind kind, const std::string& command) {
+  switch (kind) {
+  case base::ErrorKind::environment:
+  case base::ErrorKind::unsupported: return "ako doctor says what is there and what is missing";
+  case base::ErrorKind::io: return "mend what is named, then run the same command again";
+  case base::ErrorKind::timeout:
+  case base::ErrorKind::interrupted: return "run the same command again";
+  case base::ErrorKind::stale: return "ako verify";
+  case base::ErrorKind::internal: return "report it with the command and this message";
+  default: return command.empty() ? "ako --help" : "ako " + command + " --help";
+  }
+}
+
 base::Json error_json(const base::Error& error) {
   return {{"kind", base::to_string(error.kind)},
           {"message", error.message},
@@ -42,6 +73,13 @@ base::Json error_json(const base::Error& error) {
 }
 
 } // namespace
+
+base::Error whole(base::Error error, const std::string& command) {
+  if (error.where.empty()) error.where = command.empty() ? "ako" : "ako " + command;
+  if (error.allowed.empty()) error.allowed = allowed_of(error.kind);
+  if (error.next.empty()) error.next = next_of(error.kind, command);
+  return error;
+}
 
 base::Json envelope(const std::string& command, const base::Expected<Reply>& reply, int exit) {
   base::Json out = {{"schema", 1}, {"command", command}, {"exit", exit}};
@@ -58,7 +96,7 @@ base::Json envelope(const std::string& command, const base::Expected<Reply>& rep
     out["outcome"] = base::Json();
     out["fault"] = fault_of(reply.error().kind);
     out["data"] = base::Json();
-    out["error"] = error_json(reply.error());
+    out["error"] = error_json(whole(reply.error(), command));
     out["warnings"] = base::Json::array();
   }
   return out;

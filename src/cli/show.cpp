@@ -96,7 +96,7 @@ base::Json samples_json(const std::vector<model::Sample>& samples) {
   return out;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_show(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::record));
   AKO_TRY(ledger::Reader reader, session.reader());
   AKO_TRY(ledger::Standing standing, reader.standing());
@@ -153,6 +153,6 @@ extern const Command k_show{
      {"samples", "", "every raw sample", Arity::flag}},
     {"ako show", "ako show 4 --diff", "ako show 3 --evidence", "ako show 3 --replay",
      "ako show 5 --samples --json"},
-    run};
+    run_show};
 
 } // namespace ako::cli

@@ -74,6 +74,7 @@ base::Expected<Reply> install(const std::filesystem::path& target,
     reply.data["files"].push_back({{"for", place.name}, {"path", path.string()}, {"state", what}});
     if (before != after) writes.emplace_back(path, std::move(after));
   }
+  for (const auto& place : places) base::sweep_unfinished((target / place.path).parent_path());
   for (const auto& [path, text] : writes) AKO_TRY_STATUS(base::write_file_atomic(path, text));
   reply.data["version"] = loop::k_ako_version;
   return reply;
@@ -138,7 +139,7 @@ base::Expected<Reply> check(const std::filesystem::path& target,
   return reply;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
+base::Expected<Reply> run_skill(const Context& context, const Arguments& arguments) {
   const std::string what = arguments.text("action");
   AKO_TRY(const std::vector<SkillPlace> places, chosen_places(arguments));
   if (what == "print") {
@@ -172,6 +173,6 @@ extern const Command k_skill{
       Arity::many}},
     {"ako skill install --target .", "ako skill install --target ../engine --for claude",
      "ako skill check --target ../engine", "ako skill print"},
-    run};
+    run_skill};
 
 } // namespace ako::cli

@@ -1,7 +1,9 @@
 #include "cli/command.hpp"
 #include "cli/words.hpp"
+#include "loop/port/port.hpp"
 #include "loop/session.hpp"
 #include "loop/state.hpp"
+#include "loop/try.hpp"
 #include "report/text/tables.hpp"
 
 #include <fmt/format.h>
@@ -9,7 +11,7 @@
 namespace ako::cli {
 namespace {
 
-base::Json row_json(const std::optional<ledger::IterationRow>& row) {
+base::Json row_of_status(const std::optional<ledger::IterationRow>& row) {
   if (!row) return {};
   return {{"number", row->number},
           {"outcome", model::to_string(row->outcome)},
@@ -21,7 +23,38 @@ base::Json row_json(const std::optional<ledger::IterationRow>& row) {
           {"baseline_gain", row->base_gain ? base::number_or_null(*row->base_gain) : base::Json()}};
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments&) {
+/// How far the incumbent came in the target, and what brings it on.
+struct Way {
+  std::string state, text, command;
+};
+
+base::Expected<Way> way_of(const loop::Session& session, const loop::Facts& facts) {
+  Way out;
+  AKO_TRY(const model::PortSpec spec, model::load_port(session.workdir().task()));
+  if (!facts.standing.incumbent || !spec.declared) return out;
+  AKO_TRY(const auto port, loop::standing_port(session));
+  if (!port) {
+    out = {"measured", "the incumbent is not in the target yet", "ako port"};
+    return out;
+  }
+  AKO_TRY(ledger::Reader reader, session.reader());
+  AKO_TRY(out.state, loop::port_outcome(reader, *port));
+  out.text = fmt::format("{} on branch {}", out.state, port->port.branch);
+  out.command = out.state == loop::k_integrated ? "ako validate"
+                : out.state == loop::k_confirmed
+                    ? "ako report --archive " + session.workdir().name() + ".tar.gz"
+                    : "";
+  return out;
+}
+
+base::Json stops_json(const std::vector<loop::Stop>& stops) {
+  base::Json out = base::Json::array();
+  for (const auto& stop : stops)
+    out.push_back({{"kind", loop::to_string(stop.kind)}, {"text", stop.text}, {"next", stop.next}});
+  return out;
+}
+
+base::Expected<Reply> run_status(const Context& context, const Arguments&) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   AKO_TRY(loop::Facts facts, session.facts());
   auto closed = loop::closed_gates(loop::Claim::iteration, facts);
@@ -35,6 +68,18 @@ base::Expected<Reply> run(const Context& context, const Arguments&) {
   }
   loop::Next next =
       loop::next_step(facts.standing, missing, closed.empty() ? "" : closed.front().command);
+  AKO_TRY(const Way way, way_of(session, facts));
+  std::string missing_for_port;
+  // A confirmed incumbent that is not in the target is worth more than the next idea.
+  if (closed.empty() && !way.command.empty() && facts.standing.second_opinion_event) {
+    const auto before = loop::closed_gates(loop::Claim::port, facts);
+    next.command = before.empty() ? way.command : before.front().command;
+    if (!before.empty()) missing_for_port = before.front().missing;
+  }
+  std::vector<loop::Stop> stops;
+  if (facts.standing.iterations > 0) {
+    AKO_TRY(stops, loop::standing_stops(session));
+  }
   std::optional<ledger::Baseline> baseline;
   if (facts.standing.baseline_event) {
     AKO_TRY(ledger::Reader reader, session.reader());
@@ -45,12 +90,19 @@ base::Expected<Reply> run(const Context& context, const Arguments&) {
   reply.text =
       report::status_text(facts.standing, baseline,
                           {session.workdir().name(), next.stands, next.missing, next.command});
+  if (!way.text.empty()) reply.text += fmt::format("{:<12} {}\n", "target", way.text);
+  if (!missing_for_port.empty())
+    reply.text += fmt::format("{:<12} before a port: {}\n", "missing", missing_for_port);
+  for (const auto& stop : stops)
+    reply.text += fmt::format("{:<12} {}\n{:<12} {}\n", "stop", stop.text, "", stop.next);
   reply.data = {{"task", session.workdir().name()},
+                {"port", way.state.empty() ? base::Json() : base::Json(way.state)},
+                {"stops", stops_json(stops)},
                 {"contract", facts.contract},
                 {"iterations", facts.standing.iterations},
                 {"outcomes", facts.standing.outcomes},
-                {"incumbent", row_json(facts.standing.incumbent)},
-                {"last", row_json(facts.standing.last)},
+                {"incumbent", row_of_status(facts.standing.incumbent)},
+                {"last", row_of_status(facts.standing.last)},
                 {"not_better_in_a_row", facts.standing.not_better_in_a_row},
                 {"closed_gates", std::move(gates)},
                 {"waivers", facts.standing.waivers},
@@ -67,6 +119,6 @@ extern const Command k_status{"status",
                               {},
                               {},
                               {"ako status", "ako -C tasks/rmsnorm status --json"},
-                              run};
+                              run_status};
 
 } // namespace ako::cli

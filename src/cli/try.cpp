@@ -21,6 +21,10 @@ std::string headline(const loop::TryResult& result) {
 
 std::string tail(const loop::TryResult& result) {
   std::string out;
+  if (!result.predicted.empty()) out += "predicted: " + loop::text_of(result.predicted) + "\n";
+  if (!result.width.files.empty()) out += "changed: " + result.width.text() + "\n";
+  for (const auto& stop : result.stops)
+    out += fmt::format("stop: {}\n  next: {}\n", stop.text, stop.next);
   if (!result.restored.empty())
     out += fmt::format("solution/ holds the incumbent again; what was tried is kept as {}\n",
                        result.kept_ref);
@@ -28,8 +32,10 @@ std::string tail(const loop::TryResult& result) {
     out += "solution/ is left as it is: mend it and try again\n";
   if (!result.commit.empty()) out += fmt::format("commit {}\n", result.commit.substr(0, 12));
   if (result.stalled) {
-    out += "three in a row were correct and not better; the incumbent was measured again. What "
-           "the log teaches:\n";
+    const bool again = result.stall && !result.stall->incumbent_again.empty();
+    out += fmt::format("three in a row were correct and not better; the incumbent was {}measured "
+                       "again. What the log teaches:\n",
+                       again ? "" : "not ");
     for (const auto& lesson : result.lessons) out += "  " + lesson + "\n";
     out += "next: ako try --direction \"...\" --hypothesis \"...\"\n";
   }
@@ -48,8 +54,37 @@ base::Json phases_json(const loop::TryResult& result) {
           {"inside_ns", phases.inside_ns}};
 }
 
+base::Json predicted_json(const loop::TryResult& result) {
+  base::Json out = base::Json::array();
+  for (const auto& each : result.predicted)
+    out.push_back({{"text", each.term.text},
+                   {"result", loop::to_string(each.result)},
+                   {"found", each.found}});
+  return out;
+}
+
+base::Json change_json(const loop::ChangeWidth& width) {
+  return {{"files", width.files},
+          {"functions", width.functions},
+          {"added", width.added},
+          {"removed", width.removed},
+          {"wide", !loop::wider_than_one_idea(width).empty()}};
+}
+
+base::Json stops_json(const std::vector<loop::Stop>& stops) {
+  base::Json out = base::Json::array();
+  for (const auto& stop : stops)
+    out.push_back({{"kind", loop::to_string(stop.kind)}, {"text", stop.text}, {"next", stop.next}});
+  return out;
+}
+
 base::Json json_of(const loop::TryResult& result) {
   return {{"iteration", result.number},
+          {"predicted", predicted_json(result)},
+          {"change", change_json(result.width)},
+          {"tried_before",
+           result.tried_before ? base::Json(result.tried_before->number) : base::Json()},
+          {"stops", stops_json(result.stops)},
           {"hypothesis", result.iteration.hypothesis},
           {"verdict", model::to_json(result.iteration.verdict)},
           {"decision", model::to_string(result.step.decision)},
@@ -66,10 +101,11 @@ base::Json json_of(const loop::TryResult& result) {
           {"timing", phases_json(result)}};
 }
 
-base::Expected<loop::TryRequest> request_of(const Arguments& arguments) {
+base::Expected<loop::TryRequest> try_request(const Arguments& arguments) {
   loop::TryRequest out;
   out.hypothesis = arguments.text("hypothesis");
   out.prediction = arguments.text("prediction");
+  out.predict = arguments.text("predict");
   out.cites = arguments.text("cites");
   out.direction = arguments.text("direction");
   if (arguments.has("predict-gain")) {
@@ -82,8 +118,8 @@ base::Expected<loop::TryRequest> request_of(const Arguments& arguments) {
   return out;
 }
 
-base::Expected<Reply> run(const Context& context, const Arguments& arguments) {
-  AKO_TRY(loop::TryRequest request, request_of(arguments));
+base::Expected<Reply> run_try(const Context& context, const Arguments& arguments) {
+  AKO_TRY(loop::TryRequest request, try_request(arguments));
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   session.use_device(arguments.maybe("device"));
   AKO_TRY(loop::TryResult result, loop::try_candidate(session, request, write_texts));
@@ -119,7 +155,10 @@ extern const Command k_try{
     {},
     {{"hypothesis", "TEXT", "what was changed and why it should be faster (required)"},
      {"prediction", "TEXT", "what the measurement should show if the hypothesis is right"},
-     {"predict-gain", "PERCENT", "the same as a number, compared afterwards"},
+     {"predict", "TERMS",
+      "figures it should reach, recorded before and compared after: \"gain >= 20 "
+      "%; time[decode-1] <= 5 us; registers <= 64\""},
+     {"predict-gain", "PERCENT", "the gain alone, compared afterwards"},
      {"cites", "ID", "the guide, finding or iter-N behind it, or [ID] in the hypothesis"},
      {"direction", "TEXT", "a new direction: opens the gate after a stall"},
      {"explore", "", "does not count towards a stall", Arity::flag},
@@ -127,10 +166,11 @@ extern const Command k_try{
      {"flag", "RISK", "keep it although it is not shown to be better, naming the risk"},
      {"waive", "WHY", "go on through a closed gate; stays visible in every report"}},
     {"ako try --cites cpu-kernels --hypothesis \"eight sums in flight hide the latency\"",
-     "ako try --hypothesis \"vectors of eight [cpu-kernels]\" --predict-gain 40",
+     "ako try --hypothesis \"vectors of eight [cpu-kernels]\" --predict \"gain >= 40 %; spills <= "
+     "0\"",
      "ako try --hypothesis \"tiles of 128\" --cites tail_wave,iter-3",
      "ako try --direction \"less traffic instead of more arithmetic\" --cites memory-access "
      "--hypothesis \"fuse the cast\""},
-    run};
+    run_try};
 
 } // namespace ako::cli

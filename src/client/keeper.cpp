@@ -3,6 +3,7 @@
 #include "client/endings.hpp"
 #include "client/link.hpp"
 #include "client/processes.hpp"
+#include "inputs/custom_fill.hpp"
 #include "protocol/values.hpp"
 
 #include <algorithm>
@@ -142,7 +143,10 @@ Expected<Json> fill_json(const Arena& arena, const FillJob& job) {
     if (!filled || !arena.has(static_cast<int>(i), 0)) continue;
     protocol::FillOrder order{static_cast<int>(i), tensor.fill, {}};
     const auto library = job.custom_libraries.find(static_cast<int>(i));
-    if (library != job.custom_libraries.end()) order.library = library->second.string();
+    if (library != job.custom_libraries.end()) {
+      order.library = library->second.string();
+      order.spec.symbol = inputs::k_fill_symbol;
+    }
     fills.push_back(protocol::to_json(order));
   }
   return Json{{"arena", protocol::hex(arena.id())},
@@ -198,12 +202,6 @@ Status Keeper::destroy_arena(Arena arena) {
 Status Keeper::fill(const Arena& arena, const FillJob& job) {
   AKO_TRY(const auto body, fill_json(arena, job));
   AKO_TRY_STATUS(m_state->ask(Kind::fill, body));
-  return {};
-}
-
-Status Keeper::refresh(const Arena& arena, const FillJob& job) {
-  AKO_TRY(const auto body, fill_json(arena, job));
-  AKO_TRY_STATUS(m_state->ask(Kind::refresh, body));
   return {};
 }
 

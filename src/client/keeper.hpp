@@ -46,7 +46,7 @@ struct FillJob {
   std::uint32_t epoch = 0; ///< another content for the same seed: count up for every block
   std::vector<int> sets;   ///< empty = all of the arena's
   enum class Tensors { all, fresh } tensors = Tensors::all; ///< fresh: leave static ones alone
-  /// custom fills: the built library by tensor index (a path; FillSpec::symbol is looked up in it).
+  /// custom fills: the built library by tensor index (a path; it has inputs::k_fill_symbol).
   std::map<int, std::filesystem::path> custom_libraries;
 };
 
@@ -118,9 +118,6 @@ public:
   /// Fills every `in` and `inout` tensor of the sets, zeroes workspaces that say so, and notes the
   /// checksums of the inputs. Red zones are laid anew.
   base::Status fill(const Arena& arena, const FillJob& job);
-  /// Cheap fresh content for filled sets (inputs::Filler::refresh): same job, a new epoch. Tensors
-  /// that cannot be refreshed are filled.
-  base::Status refresh(const Arena& arena, const FillJob& job);
   /// Poisons outputs and undefined workspaces of the sets, and lays red zones anew.
   base::Status poison(const Arena& arena, inputs::Sentinel sentinel,
                       const std::vector<int>& sets = {});

@@ -17,7 +17,7 @@ namespace ako::client {
 
 using base::Deadline;
 using base::Json;
-using Kind = Incident::Kind;
+using IncidentKind = Incident::Kind;
 
 namespace {
 
@@ -41,7 +41,7 @@ std::string hex_of(std::span<const std::byte> bytes) {
 
 Incident local(base::Error error) {
   Incident incident;
-  incident.kind = Kind::local;
+  incident.kind = IncidentKind::local;
   incident.text = error.text();
   incident.error = std::move(error);
   return incident;
@@ -110,7 +110,7 @@ tl::expected<Json, Incident> Link::ask(protocol::Kind kind, const Json& body, De
   auto sent = base::send_frame(m_socket.get(), request, deadline);
   if (sent && !fds.empty()) sent = base::send_fds(m_socket.get(), fds, deadline);
   if (!sent && sent.error().kind == base::ErrorKind::timeout)
-    return tl::unexpected(fatal(Kind::late, "did not take a command before the deadline"));
+    return tl::unexpected(fatal(IncidentKind::late, "did not take a command before the deadline"));
   if (!sent) return tl::unexpected(closed());
 
   std::byte bytes[base::k_frame_header_bytes];
@@ -119,18 +119,19 @@ tl::expected<Json, Incident> Link::ask(protocol::Kind kind, const Json& body, De
   const bool ours = header && header->id == request.id && header->kind == request.kind &&
                     (header->flags & protocol::k_answer) && header->flags <= 3;
   if (!ours)
-    return tl::unexpected(fatal(Kind::violation, "bytes on the private channel that are no answer",
+    return tl::unexpected(fatal(IncidentKind::violation,
+                                "bytes on the private channel that are no answer",
                                 Json{{"bytes", hex_of(bytes)}}));
   std::string payload(header->length, '\0');
   if (auto incident = receive(std::as_writable_bytes(std::span(payload)), deadline))
     return tl::unexpected(std::move(*incident));
   auto answer = base::parse_json(payload, protocol::to_string(kind));
   if (!answer || !answer->is_object())
-    return tl::unexpected(fatal(Kind::violation, "an answer that is no JSON object",
+    return tl::unexpected(fatal(IncidentKind::violation, "an answer that is no JSON object",
                                 Json{{"bytes", hex_of(std::as_bytes(std::span(payload)))}}));
   if (header->flags & protocol::k_error) {
     Incident incident;
-    incident.kind = Kind::refused;
+    incident.kind = IncidentKind::refused;
     incident.word = base::get_or<std::string>(*answer, "kind", "invalid");
     incident.text = base::get_or<std::string>(*answer, "message", "");
     incident.data = base::get_or<Json>(*answer, "data", Json::object());
@@ -139,7 +140,7 @@ tl::expected<Json, Incident> Link::ask(protocol::Kind kind, const Json& body, De
   if (received && !received->empty()) {
     auto passed = base::receive_fds(m_socket.get(), received->size(), deadline);
     if (!passed || passed->size() != received->size())
-      return tl::unexpected(fatal(Kind::violation, "no descriptor came with the answer"));
+      return tl::unexpected(fatal(IncidentKind::violation, "no descriptor came with the answer"));
     *received = std::move(*passed);
   }
   if (auto incident = drain()) return tl::unexpected(std::move(*incident));
@@ -151,7 +152,7 @@ std::optional<Incident> Link::unsolicited() {
   std::byte bytes[32];
   const auto got = recv(m_socket.get(), bytes, sizeof bytes, MSG_DONTWAIT | MSG_PEEK);
   if (got > 0)
-    return fatal(Kind::violation, "bytes on the private channel that nobody asked for",
+    return fatal(IncidentKind::violation, "bytes on the private channel that nobody asked for",
                  Json{{"bytes", hex_of(std::span(bytes).first(static_cast<std::size_t>(got)))}});
   if (got == 0) return closed();
   return std::nullopt;
@@ -184,7 +185,7 @@ std::optional<Incident> Link::wait_round(Deadline deadline, bool& readable) {
   readable = (entries[0].revents & (POLLIN | POLLHUP)) != 0;
   if (readable) return std::nullopt; // an answer that came before the end is still an answer
   if (entries[3].revents & POLLIN) return died();
-  if (deadline.passed()) return fatal(Kind::late, "did not answer before the deadline");
+  if (deadline.passed()) return fatal(IncidentKind::late, "did not answer before the deadline");
   if (base::monotonic_ns() - m_folder_checked_ns > k_folder_interval_ns) return check_folder();
   return std::nullopt;
 }
@@ -206,7 +207,7 @@ std::optional<Incident> Link::drain() {
   drain_one(m_err_fd, m_err);
   const auto bytes = m_out.bytes + m_err.bytes;
   if (m_alive && bytes > static_cast<std::uint64_t>(m_flood_bytes))
-    return fatal(Kind::flood, fmt::format("printed more than {} bytes", m_flood_bytes),
+    return fatal(IncidentKind::flood, fmt::format("printed more than {} bytes", m_flood_bytes),
                  Json{{"bytes", bytes}});
   return std::nullopt;
 }
@@ -216,7 +217,7 @@ std::optional<Incident> Link::check_folder() {
   m_folder_checked_ns = base::monotonic_ns();
   const auto bytes = folder_bytes(m_folder, m_disk_bytes);
   if (bytes <= m_disk_bytes) return std::nullopt;
-  return fatal(Kind::disk, fmt::format("wrote more than {} bytes of files", m_disk_bytes),
+  return fatal(IncidentKind::disk, fmt::format("wrote more than {} bytes of files", m_disk_bytes),
                Json{{"bytes", bytes}});
 }
 
@@ -230,7 +231,7 @@ std::optional<protocol::CrashRecord> Link::read_crash() {
 
 Incident Link::died() {
   Incident incident;
-  incident.kind = Kind::died;
+  incident.kind = IncidentKind::died;
   const auto ending = m_process->wait(Deadline::after_seconds(5));
   if (ending) incident.ending = *ending;
   drain();
@@ -244,7 +245,7 @@ Incident Link::died() {
 Incident Link::closed() {
   const auto ending = m_process->wait(Deadline::after_ns(k_grace_ns));
   if (ending) return died();
-  return fatal(Kind::closed, "closed the private channel and went on");
+  return fatal(IncidentKind::closed, "closed the private channel and went on");
 }
 
 Incident Link::fatal(Incident::Kind kind, std::string text, Json data) {

@@ -424,6 +424,8 @@ Answer<void> Worker::replay(const Json& nodes) {
   return {};
 }
 
+void Worker::end_from_outside() { m_state->link->process().signal_group(SIGKILL); }
+
 base::Status Worker::pause() {
   if (!alive() || m_state->paused) return {};
   auto& process = m_state->link->process();

@@ -198,6 +198,9 @@ public:
   /// machine.
   std::int64_t idle_wait_ns() const;
 
+  /// Kills it while another thread waits for its answer, which is then that it died.
+  void end_from_outside();
+
   const std::string& label() const;
   bool alive() const;
   std::string out() const; ///< kept output so far

@@ -20,7 +20,7 @@ std::string compiler_text(const std::vector<model::CompilerMessage>& messages) {
 }
 
 /// The loop says itself how the last iteration ended; this is what it does not.
-std::string text_of(const loop::TryResult& result) {
+std::string text_of_result(const loop::TryResult& result) {
   std::string out = compiler_text(result.messages);
   if (result.iteration.verdict.outcome.kind == model::OutcomeKind::build_failed)
     out += "The candidate does not build. Its files are as you left them: mend them.\n";
@@ -47,7 +47,7 @@ public:
     out.seconds = result.iteration.seconds;
     out.device_seconds = static_cast<double>(result.phases.total_ns) / 1e9;
     out.stalled = result.stalled;
-    out.text = text_of(result);
+    out.text = text_of_result(result);
     return out;
   }
 

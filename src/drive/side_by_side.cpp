@@ -173,7 +173,7 @@ Status try_contender(const loop::Session& session, const Campaign& campaign, Set
                      Evaluator& evaluator) {
   AKO_TRY(const loop::Session theirs, loop::Session::open(end.task, loop::Need::contract));
   AKO_TRY(const model::Sources sources,
-          workspace::read_snapshot(theirs.workdir(), fmt::format("iter-{}", end.best->number)));
+          workspace::read_snapshot(theirs.workdir(), workspace::kept_name(end.best->number)));
   AKO_TRY_STATUS(
       workspace::restore_sources(session.workdir(), session.contract(), sources, "campaign-undone")
           .map([](const auto&) {}));

@@ -73,7 +73,7 @@ namespace {
 
 /// Device blocks: gate, eviction by reads at the speed of its memory, a handful of commands.
 constexpr double k_device_block_ns = 1.2e6, k_device_evict_ns_per_byte = 1 / 4000.0;
-constexpr double k_device_command_ns = 1.5e6; ///< of one block: refresh, poison, check and frames
+constexpr double k_device_command_ns = 1.5e6; ///< of one block: fill, poison, check and frames
 /// Wholly new inputs, marks and checks: seen on an H200, most of it the generator's arithmetic.
 constexpr double k_device_handle_ns_per_byte = 1 / 30.0;
 constexpr int k_most_device_sets = 32;

@@ -88,6 +88,12 @@ public:
     m_parties[2].spec = m_options.candidate;
   }
 
+  /// Who is still greeting is not waited for: what was never asked to load is ended at once.
+  ~ChildStage() override {
+    for (Party& p : m_parties)
+      if (p.greeting.valid() && p.worker) p.worker->end_from_outside();
+  }
+
   /// A device's context takes a fifth of a second: those of all sides are made at once. What fails
   /// is told when the side is loaded.
   base::Status start(client::KeeperOptions keeper) {
@@ -136,6 +142,8 @@ public:
 
   void close() override {
     for (Party& p : m_parties) {
+      // One that is still greeting must not be stopped: the greeting would never end.
+      if (!p.mapped_shared && !p.mapped_own) continue;
       if (!p.worker || !p.worker->alive()) continue;
       Running running(*p.worker);
       if (p.mapped_shared && m_shared) (void)p.worker->unmap(*m_shared);
@@ -156,12 +164,6 @@ public:
   base::Status fill(const Content& content) override {
     changed();
     AKO_TRY_STATUS(m_keeper->fill(*m_shared, job(content)));
-    return hand_over_inouts();
-  }
-
-  base::Status refresh(const Content& content) override {
-    changed();
-    AKO_TRY_STATUS(m_keeper->refresh(*m_shared, job(content)));
     return hand_over_inouts();
   }
 

@@ -1,12 +1,13 @@
 #include "evaluation/correctness.hpp"
 
+#include "base/memory.hpp"
 #include "evaluation/blocks.hpp"
 #include "evaluation/failures.hpp"
 #include "judge/stability.hpp"
 #include "judge/tolerance.hpp"
+#include "model/arena.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <fmt/format.h>
 
 namespace ako::evaluation {
@@ -14,9 +15,9 @@ namespace {
 
 using model::Side;
 
-/// Above this a set is judged once, on the plain recipe: time goes into measuring.
+/// Sets above this are judged on one content of the plain recipe, twice: time goes into measuring.
 constexpr std::int64_t k_large_set_bytes = 16ll << 20;
-constexpr int k_repeats = 3;
+constexpr int k_repeats = 3, k_large_repeats = 2;
 constexpr double k_mebibyte = 1 << 20;
 
 std::vector<int> first_sets(int count) {
@@ -63,7 +64,7 @@ public:
     if (m_out.ended || !m_out.evidence.empty()) return std::move(m_out);
     AKO_TRY_STATUS(classify());
     if (m_case.precision) AKO_TRY_STATUS(compare_precision());
-    if (m_case.repeats > 1 && !m_out.ended) AKO_TRY_STATUS(run_unmarked());
+    if (m_case.unmarked && !m_out.ended) AKO_TRY_STATUS(run_unmarked());
     return std::move(m_out);
   }
 
@@ -104,8 +105,8 @@ private:
     AKO_TRY(client::CheckReport report, m_stage.check(sets));
     auto found = evidence_of(report, *m_case.shape, place());
     m_out.evidence.insert(m_out.evidence.end(), found.begin(), found.end());
-    if (m_case.repeats > 1) return keep_outputs();
-    return {};
+    // What the last run wrote stands in the buffers.
+    return repeat + 1 < m_case.repeats ? keep_outputs() : base::Status{};
   }
 
   void note_changes(const client::CallReport& called) {
@@ -188,23 +189,51 @@ private:
     return line;
   }
 
+  /// Run `repeat` of the case: kept, or as it stands.
+  base::Expected<std::span<const std::byte>> run_of(int tensor, std::size_t repeat) const {
+    const auto kept = m_runs.find(tensor);
+    if (kept != m_runs.end() && repeat < kept->second.size())
+      return std::span<const std::byte>(kept->second[repeat]);
+    return m_stage.bytes(tensor, 0);
+  }
+
+  base::Expected<judge::StabilityResult> classify(int tensor) const {
+    const auto index = static_cast<std::size_t>(tensor);
+    const auto how = m_request.contract->tensors[index].compare;
+    judge::Tolerance tolerance;
+    if (how == model::Compare::close) {
+      AKO_TRY(tolerance, m_grader.tolerance(tensor));
+    }
+    std::vector<std::span<const std::byte>> views;
+    for (int repeat = 0; repeat < m_case.repeats; ++repeat) {
+      AKO_TRY(const auto bytes, run_of(tensor, static_cast<std::size_t>(repeat)));
+      views.push_back(bytes);
+    }
+    // A property may name other outputs: those of the same run.
+    const auto by_property = [&](std::size_t run) -> base::Expected<judge::CompareResult> {
+      Grader::Kept kept;
+      for (const auto& [other, runs] : m_runs)
+        if (run < runs.size()) kept[other] = runs[run];
+      return m_grader.compare_kept(tensor, 0, kept);
+    };
+    return judge::classify_repeats(m_case.shape->tensors[index], views, how, tolerance,
+                                   by_property);
+  }
+
   base::Status classify() {
-    for (auto& [tensor, runs] : m_runs) {
-      const auto index = static_cast<std::size_t>(tensor);
-      judge::Tolerance tolerance;
-      auto how = m_request.contract->tensors[index].compare;
-      if (how == model::Compare::close) {
-        AKO_TRY(tolerance, m_grader.tolerance(tensor));
-      }
-      std::vector<std::span<const std::byte>> views(runs.begin(), runs.end());
-      AKO_TRY(judge::StabilityResult result,
-              judge::classify_repeats(m_case.shape->tensors[index], views, how, tolerance));
-      m_out.line["stability"] = judge::to_string(result.kind);
-      auto found = judge::stability_evidence(result,
-                                             m_request.contract->kernel.deterministic
-                                                 ? judge::Determinism::declared
-                                                 : judge::Determinism::undeclared,
-                                             m_case.shape->tag);
+    auto worst = judge::Stability::stable;
+    for (int tensor : outputs_of(*m_case.shape)) {
+      if (m_case.repeats < 2) break;
+      AKO_TRY(judge::StabilityResult result, classify(tensor));
+      worst = std::max(worst, result.kind);
+      m_out.line["stability"] = judge::to_string(worst);
+      auto found = judge::stability_evidence(
+          result,
+          m_request.contract->kernel.deterministic ? judge::Determinism::declared
+                                                   : judge::Determinism::undeclared,
+          fmt::format("\"{}\" at shape {}",
+                      m_case.shape->tensors[static_cast<std::size_t>(tensor)].name,
+                      m_case.shape->tag));
       m_out.evidence.insert(m_out.evidence.end(), found.begin(), found.end());
     }
     return {};
@@ -248,14 +277,15 @@ private:
       auto expected = expected_dtype(output);
       judge::Precision precision =
           judge::classify_precision(m_graded.outputs[i], old, output, expected);
-      m_out.line["precision"] = judge::to_string(precision.kind);
-      m_out.line["error_ratio"] = base::number_or_null(precision.ratio);
       auto found = judge::precision_evidence(precision, m_request.contract->kernel.precision,
                                              m_request.contract->tolerance.ratio_to_baseline,
                                              m_case.shape->tag);
       m_out.evidence.insert(m_out.evidence.end(), found.begin(), found.end());
       if (!m_out.precision || precision.ratio > m_out.precision->ratio) m_out.precision = precision;
     }
+    if (!m_out.precision) return {};
+    m_out.line["precision"] = judge::to_string(m_out.precision->kind);
+    m_out.line["error_ratio"] = base::number_or_null(m_out.precision->ratio);
     return {};
   }
 
@@ -283,9 +313,44 @@ bool decisive(const std::vector<model::Evidence>& evidence) {
   return std::any_of(evidence.begin(), evidence.end(), [](const auto& e) { return e.decisive; });
 }
 
-std::int64_t need_bytes(const Request& request, const model::ResolvedShape& shape, int sets) {
-  // Shared copies, the reference's wider outputs, and the checker's own working memory.
-  return 3 * sets * fresh_bytes(*request.contract, shape) + static_bytes(*request.contract, shape);
+/// Of the shared arena, the reference's own one with its wider outputs, and the kept copies.
+std::int64_t need_bytes(const Request& request, const Case& judged) {
+  const auto& shape = *judged.shape;
+  std::int64_t bytes = 0;
+  if (auto shared = model::plan_arena(*request.contract, shape, judged.sets, 0, 0))
+    bytes += shared->bytes;
+  if (auto own = model::plan_reference_arena(*request.contract, shape, judged.sets, 0))
+    bytes += own->bytes;
+  for (int tensor : outputs_of(shape))
+    bytes += (judged.repeats - 1) * shape.tensors[static_cast<std::size_t>(tensor)].bytes;
+  return bytes;
+}
+
+std::string mebibytes(std::int64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / k_mebibyte);
+}
+
+/// As much of it as fits; false where not even one call does.
+bool cut_to_fit(const Request& request, Case& judged, std::int64_t free_bytes,
+                std::vector<std::string>& unproven) {
+  if (need_bytes(request, judged) > free_bytes) judged.sets = 1;
+  if (need_bytes(request, judged) <= free_bytes) return true;
+  const std::int64_t wanted = need_bytes(request, judged);
+  judged.repeats = 1;
+  const std::int64_t need = need_bytes(request, judged);
+  unproven.push_back(fmt::format("{}: {}needs {}, {} are free", judged.shape->tag,
+                                 need <= free_bytes ? "the same answer twice: " : "",
+                                 mebibytes(need <= free_bytes ? wanted : need),
+                                 mebibytes(free_bytes)));
+  return need <= free_bytes;
+}
+
+std::string names_of(const std::vector<inputs::Recipe>& recipes) {
+  std::string out;
+  for (const auto recipe : recipes)
+    if (recipe != inputs::Recipe::plain)
+      out += (out.empty() ? "" : ", ") + std::string(inputs::to_string(recipe));
+  return out;
 }
 
 } // namespace
@@ -296,26 +361,41 @@ CasePlan plan_cases(const Request& request, const std::vector<model::ResolvedSha
   std::vector<std::pair<const model::ResolvedShape*, bool>> shapes;
   for (const auto& shape : request.shapes) shapes.emplace_back(&shape, true);
   for (const auto& shape : edges) shapes.emplace_back(&shape, false);
-  auto size = [&](const auto& entry) { return fresh_bytes(*request.contract, *entry.first); };
+  const auto size = [&](const auto& entry) { return fresh_bytes(*request.contract, *entry.first); };
+  const auto is_large = [&](const auto& entry) { return size(entry) > k_large_set_bytes; };
   std::stable_sort(shapes.begin(), shapes.end(),
                    [&](const auto& a, const auto& b) { return size(a) < size(b); });
-  for (const auto& [shape, own] : shapes) {
-    const bool large = fresh_bytes(*request.contract, *shape) > k_large_set_bytes;
-    Case judged{shape, inputs::Recipe::plain, large ? 1 : 2, large ? 1 : k_repeats, own};
-    if (need_bytes(request, *shape, judged.sets) > free_bytes) judged.sets = 1;
-    if (need_bytes(request, *shape, judged.sets) > free_bytes) {
-      plan.unproven.push_back(
-          fmt::format("{}: needs {:.1f} MiB, {:.1f} MiB are free", shape->tag,
-                      static_cast<double>(need_bytes(request, *shape, judged.sets)) / k_mebibyte,
-                      static_cast<double>(free_bytes) / k_mebibyte));
-      if (own && plan.blocked.empty()) plan.blocked = plan.unproven.back();
+  // Bent inputs are judged at small shapes of the contract; where it has none at the largest small
+  // one of the others, else at its smallest.
+  const auto own =
+      std::find_if(shapes.begin(), shapes.end(), [](const auto& e) { return e.second; });
+  const auto* smallest = own == shapes.end() ? nullptr : &*own;
+  const model::ResolvedShape* stands_in = nullptr;
+  if (smallest && is_large(*smallest)) {
+    stands_in = own->first;
+    for (const auto& entry : shapes)
+      if (!entry.second && !is_large(entry)) stands_in = entry.first;
+  }
+  const std::string bent = names_of(request.recipes);
+  for (const auto& entry : shapes) {
+    const auto& [shape, is_own] = entry;
+    const bool large = is_large(entry), whole = !large || &entry == smallest;
+    Case judged{shape, inputs::Recipe::plain, whole ? 2 : 1, large ? k_large_repeats : k_repeats,
+                is_own};
+    judged.unmarked = whole;
+    if (!cut_to_fit(request, judged, free_bytes, plan.unproven)) {
+      if (is_own && plan.blocked.empty()) plan.blocked = plan.unproven.back();
       continue;
     }
     plan.cases.push_back(judged);
-    if (large) continue;
-    for (inputs::Recipe recipe : request.recipes)
-      if (recipe != inputs::Recipe::plain && own)
-        plan.cases.push_back({shape, recipe, 1, 1, false});
+    if (shape == stands_in || (is_own && !large)) {
+      for (inputs::Recipe recipe : request.recipes)
+        if (recipe != inputs::Recipe::plain) plan.cases.push_back({shape, recipe, 1, 1, false});
+    } else if (is_own && !bent.empty()) {
+      plan.unproven.push_back(
+          fmt::format("{}: {} inputs: judged at smaller shapes alone, one set is {}", shape->tag,
+                      bent, mebibytes(size(entry))));
+    }
   }
   return plan;
 }
@@ -333,27 +413,13 @@ Answer<void> make_ready(Stage& stage, model::Side side) {
   return {};
 }
 
-namespace {
-
-std::int64_t free_memory() {
-  // MemAvailable, less a margin for the checker and everybody else.
-  std::int64_t kib = 0;
-  if (std::FILE* file = std::fopen("/proc/meminfo", "r")) {
-    char line[256];
-    while (std::fgets(line, sizeof line, file))
-      if (std::sscanf(line, "MemAvailable: %ld kB", &kib) == 1) break;
-    std::fclose(file);
-  }
-  return kib * 1024 / 10 * 8;
-}
-
-} // namespace
-
 base::Expected<Correctness> judge_candidate(Stage& stage, const Request& request,
                                             const std::vector<model::ResolvedShape>& edges,
                                             std::uint64_t seed, const char* phase) {
   Correctness out;
-  std::int64_t room = free_memory();
+  // Less a margin for the checker's own work and for everybody else.
+  const std::uint64_t available = std::min<std::uint64_t>(base::memory_room(), INT64_MAX);
+  std::int64_t room = static_cast<std::int64_t>(available / 10 * 8);
   if (const auto allowed = request.contract->limits.memory_bytes; allowed > 0)
     room = std::min(room, allowed);
   CasePlan plan = plan_cases(request, edges, room);

@@ -15,13 +15,16 @@ struct Case {
   int sets = 2;           ///< contents
   int repeats = 1;        ///< runs on the same content
   bool precision = false; ///< the incumbent's error is taken beside the candidate's
+  bool unmarked = false;  ///< once more on new content, over an old answer and no marks
 };
 
-/// Smallest shapes first, so that a wrong candidate ends early; shapes above `most_bytes` a set get
-/// one content and the plain recipe alone; shapes whose buffers do not fit are left out and named.
+/// Smallest shapes first, so that a wrong candidate ends early. Of shapes above 16 MiB a set the
+/// contract's smallest is judged like a small one, all others on one content; recipes are judged at
+/// small shapes, whatever the contract's sizes are. What is left out of the contract's own shapes,
+/// or does not fit, is named.
 struct CasePlan {
   std::vector<Case> cases;
-  std::vector<std::string> unproven; ///< "prefill-huge: needs 300 GiB, 24 GiB are free"
+  std::vector<std::string> unproven; ///< "prefill-huge: needs 300.0 MiB, 24.0 MiB are free"
   std::string blocked; ///< the first of them that is one of the contract's own; empty = none is
 };
 CasePlan plan_cases(const Request& request, const std::vector<model::ResolvedShape>& edges,

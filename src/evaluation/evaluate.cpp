@@ -65,6 +65,7 @@ base::Json loaded_json(const client::LoadReport& report) {
                     {"sandbox", report.sandbox.label},
                     {"interposed", report.interposed},
                     {"measure", report.measure}};
+  if (!report.sandbox.device.empty()) out["device"] = report.sandbox.device;
   if (report.sandbox.guest.empty()) return out;
   out["interpreter"] = report.sandbox.guest;
   out["modules"] = report.guest;
@@ -91,6 +92,7 @@ public:
 
   base::Expected<Result> run() {
     const std::int64_t started = base::monotonic_ns();
+    if (m_request.progress) m_request.progress("starting", 0);
     if (!load()) return std::move(m_out);
     // Drawn only now: nothing that was loaded can have known it.
     const std::size_t number = m_round == Round::first ? 0 : 1;
@@ -100,11 +102,13 @@ public:
     if (m_out.ended) return std::move(m_out);
     const std::int64_t measuring = base::monotonic_ns();
     stats::Plan plan = stats_plan(*m_request.contract, m_round);
+    if (m_round == Round::second_opinion) plan.candidates = std::max(1, m_request.tried);
     if (m_request.most_placements > 0)
       plan.most_placements =
           std::max(plan.first_look, std::min(plan.most_placements, m_request.most_placements));
     AKO_TRY(m_out.measured,
-            measure_pairs(m_stage, m_request, plan, m_out.seed ^ 0x9e3779b97f4a7c15ull, m_round));
+            measure_pairs(m_stage, m_request, plan, m_out.seed ^ 0x9e3779b97f4a7c15ull, m_round,
+                          judge::scrutiny(m_out.evidence)));
     m_out.phases.measure_ns = base::monotonic_ns() - measuring;
     m_out.phases.inside_ns = m_out.measured.inside_ns;
     m_out.ended = m_out.measured.ended;
@@ -200,7 +204,8 @@ judge::VerdictInput verdict_input(const RoundRun::Result& result, const Request&
   input.alpha = request.contract->accept.alpha;
   input.precision = result.correctness.precision;
   input.precision_rule = request.contract->kernel.precision;
-  input.second_opinion_required = request.second_opinion;
+  // A weak sign decides nothing, but a win beside it must be seen twice.
+  input.second_opinion_required = request.second_opinion || judge::scrutiny(result.evidence) > 0;
   input.disturbed_reason = result.measured.disturbed_reason;
   return input;
 }
@@ -209,6 +214,13 @@ model::Verdict ended_verdict(const RoundRun::Result& result, const Request& requ
   model::Verdict out = numbers_of(result.measured, request);
   out.outcome = *result.ended;
   return out;
+}
+
+/// Each once.
+void add_unproven(Report& report, const std::vector<std::string>& lines) {
+  auto& all = report.correctness["unproven"];
+  for (const auto& line : lines)
+    if (std::find(all.begin(), all.end(), base::Json(line)) == all.end()) all.push_back(line);
 }
 
 /// The second opinion agrees when it too finds the candidate right and faster by the minimum gain.
@@ -223,6 +235,10 @@ base::Expected<bool> take_second_opinion(const Request& request, const StageFact
   for (auto& row : result.measured.samples.rows) report.samples.rows.push_back(row);
   for (auto& block : result.measured.samples.blocks) report.samples.blocks.push_back(block);
   report.correctness["second_opinion"] = result.correctness.lines;
+  add_unproven(report, result.correctness.unproven);
+  add_unproven(report, result.measured.unproven);
+  if (request.hidden.empty())
+    add_unproven(report, {"sizes that nobody knows: the axes leave none that is small enough"});
   if (!result.replay.empty()) report.machine["replay"] = result.replay;
   if (result.ended) {
     report.second = ended_verdict(result, request);
@@ -258,10 +274,12 @@ base::Json machine_record(const Measured& measured) {
   return out;
 }
 
-void fill_record(const RoundRun::Result& first, Report& report) {
+void fill_record(const Request& request, const RoundRun::Result& first, Report& report) {
   report.samples = first.measured.samples;
-  report.correctness = {{"cases", first.correctness.lines},
-                        {"unproven", first.correctness.unproven}};
+  report.correctness = {{"cases", first.correctness.lines}, {"unproven", base::Json::array()}};
+  add_unproven(report, request.unproven);
+  add_unproven(report, first.correctness.unproven);
+  add_unproven(report, first.measured.unproven);
   report.loaded = first.loaded;
   report.seed = fmt::format("{:016x}", first.seed);
   report.calls = first.measured.calls;
@@ -271,21 +289,42 @@ void fill_record(const RoundRun::Result& first, Report& report) {
   report.phases = first.phases;
 }
 
+/// Nobody's call hung: all of them together are more than the contract grants.
+model::Outcome over_time(double seconds) {
+  model::Outcome out;
+  out.kind = model::OutcomeKind::timeout;
+  out.fault = model::Fault::task;
+  out.reason = fmt::format("the evaluation was ended after {:g} s (limits.evaluation_seconds): ask "
+                           "for fewer shapes or placements, or allow more",
+                           seconds);
+  return out;
+}
+
 } // namespace
 
-base::Expected<Report> evaluate(const Request& request, const StageFactory& make_stage) {
+base::Expected<Report> evaluate(const Request& given, const StageFactory& make_stage) {
   const std::int64_t started = base::monotonic_ns();
+  // limits.evaluation_seconds is for all of it, the second opinion included.
+  const double limit = given.contract->limits.evaluation_seconds;
+  const auto deadline = base::Deadline::after_seconds(limit);
+  bool over = false;
+  Request request = given;
+  request.stop = [&] {
+    if (given.stop && given.stop()) return true;
+    over = over || deadline.passed();
+    return over;
+  };
   Report report;
   AKO_TRY(std::unique_ptr<Stage> stage, make_stage());
   AKO_TRY(RoundRun::Result first, RoundRun(request, *stage, Round::first).run());
   stage.reset(); // the first round's processes are gone before the second's start
-  fill_record(first, report);
+  fill_record(request, first, report);
   if (first.ended) {
     report.verdict = ended_verdict(first, request);
   } else {
     judge::VerdictInput input = verdict_input(first, request);
     const bool win = input.time == judge::TimeDecision::faster;
-    if (win && request.second_opinion) {
+    if (win && input.second_opinion_required) {
       AKO_TRY(input.second_opinion_agrees, take_second_opinion(request, make_stage, report));
     }
     report.verdict = judge::conclude(input);
@@ -297,6 +336,8 @@ base::Expected<Report> evaluate(const Request& request, const StageFactory& make
                           report.second->outcome.kind == model::OutcomeKind::interrupted))
       report.verdict.outcome = report.second->outcome;
   }
+  if (over && report.verdict.outcome.kind == model::OutcomeKind::interrupted)
+    report.verdict.outcome = over_time(limit);
   report.phases.total_ns = base::monotonic_ns() - started;
   return report;
 }

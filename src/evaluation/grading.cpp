@@ -74,11 +74,20 @@ base::Expected<judge::Tolerance> Grader::tolerance(int tensor) const {
 }
 
 base::Expected<judge::CompareResult> Grader::compare_output(int tensor, int set) const {
+  return compare_kept(tensor, set, {});
+}
+
+base::Expected<judge::CompareResult> Grader::compare_kept(int tensor, int set,
+                                                          const Kept& kept) const {
+  const auto as_it_was = [&](int t) -> base::Expected<std::span<const std::byte>> {
+    if (const auto found = kept.find(t); found != kept.end()) return found->second;
+    return m_stage.bytes(t, set);
+  };
   const auto index = static_cast<std::size_t>(tensor);
   const model::Tensor& declared = m_request.contract->tensors[index];
   const model::ResolvedTensor& resolved = m_shape.tensors[index];
   judge::CompareRequest compare;
-  AKO_TRY(const auto got, m_stage.bytes(tensor, set));
+  AKO_TRY(const auto got, as_it_was(tensor));
   AKO_TRY(const auto expected, m_stage.expected_bytes(tensor, set));
   compare.got = judge::view(resolved, got);
   compare.expected = judge::expected_view(resolved, m_request.contract->reference.precision,
@@ -91,7 +100,7 @@ base::Expected<judge::CompareResult> Grader::compare_output(int tensor, int set)
   }
   if (declared.compare == model::Compare::property)
     for (std::size_t t = 0; t < m_shape.tensors.size(); ++t) {
-      AKO_TRY(const auto other, m_stage.bytes(static_cast<int>(t), set));
+      AKO_TRY(const auto other, as_it_was(static_cast<int>(t)));
       compare.others.push_back(judge::view(m_shape.tensors[t], other));
     }
   return judge::compare(compare);

@@ -44,6 +44,9 @@ public:
   /// Compares `set` as it stands in the shared buffers.
   base::Expected<Graded> grade(int set, const judge::Place& place) const;
   base::Expected<judge::CompareResult> compare_output(int tensor, int set) const;
+  /// The same of outputs that were kept, by tensor; what is missing is taken from the buffers.
+  using Kept = std::map<int, std::span<const std::byte>>;
+  base::Expected<judge::CompareResult> compare_kept(int tensor, int set, const Kept& kept) const;
   /// Of a tensor that is compared closely.
   base::Expected<judge::Tolerance> tolerance(int tensor) const;
   void set_scales(Scales scales) { m_scales = std::move(scales); }

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
+#include <thread>
 
 namespace ako::evaluation {
 namespace {
@@ -30,14 +32,30 @@ constexpr std::int64_t k_large_bytes = 32ll << 20;
 constexpr double k_doubtful_share = 0.25;
 constexpr double k_audit_odds = 6.9; ///< -ln of one in a thousand
 constexpr std::int64_t k_audit_ns = 1'000'000'000;
-constexpr int k_lone_placements = 2; ///< in which single calls are looked at
+/// Calls at a shape before the one that is graded last, and the time that they may take, all shapes
+/// together.
+constexpr std::int64_t k_late_calls = 1000, k_late_ns = 1'500'000'000;
+constexpr double k_device_tick_ns = 32; ///< of a device's timestamps
+constexpr int k_lone_placements = 2;    ///< in which single calls are looked at
+
+/// Importing what an interpreter needs starts threads of its own.
+int threads_at_load(const client::LoadReport& loaded) {
+  return loaded.sandbox.guest.empty() ? loaded.threads_before : loaded.threads_after;
+}
+
+/// Beside the calling thread; 0 in the contract = every core.
+int pool_threads(const model::Contract& contract) {
+  if (contract.kernel.lane != model::Lane::cpu) return 0;
+  const int threads = contract.limits.threads;
+  return threads > 0 ? threads - 1 : static_cast<int>(std::thread::hardware_concurrency());
+}
 
 class Rounds {
 public:
   Rounds(Stage& stage, const Request& request, const stats::Plan& plan, std::uint64_t seed,
-         Round round)
+         Round round, int scrutiny)
       : m_stage(stage), m_request(request), m_plan(plan), m_coins(seed), m_watch(stage),
-        m_round(round) {
+        m_round(round), m_scrutiny(scrutiny) {
     for (const auto& shape : request.shapes) m_series.shapes.push_back({shape.tag, shape.weight});
     // The clock is a probe here, not a reading: its own noise is about 3 %.
     if (request.contract->kernel.lane == model::Lane::cpu) m_policy.most_clock_step = 0.06;
@@ -45,7 +63,10 @@ public:
     m_out.floors_ns.resize(request.shapes.size());
     m_scales.resize(request.shapes.size());
     m_graded.resize(request.shapes.size());
+    m_called.resize(request.shapes.size());
     m_claims.resize(request.shapes.size(), Claims(request.contract->limits.threads));
+    for (Side side : {Side::candidate, Side::incumbent})
+      if (auto loaded = stage.load(side)) m_threads[side] = threads_at_load(*loaded);
   }
 
   base::Expected<Measured> run() {
@@ -182,6 +203,8 @@ private:
       slowest = std::max(slowest, report->ns_per_call());
     }
     blocks() = plan_blocks(*m_request.contract, shape(), slowest, m_stage.cache_bytes());
+    if (m_request.contract->kernel.lane != model::Lane::cpu)
+      m_plan.tick_ns = std::max(m_plan.tick_ns, k_device_tick_ns / blocks().timed_sets);
     judge::Work work;
     const bool cold = m_request.contract->accept.cache == model::CacheState::cold;
     work.cold_bytes = cold ? shape().bytes : 0;
@@ -245,6 +268,17 @@ private:
     return out;
   }
 
+  client::SampleJob timed_job() {
+    client::SampleJob job;
+    job.sets = blocks().timed();
+    job.warmup_sets = blocks().warmup();
+    job.cache = blocks().cache;
+    job.eviction = blocks().eviction;
+    job.warm_tensors = blocks().warm_tensors;
+    job.clock = m_request.contract->accept.clock;
+    return job;
+  }
+
   /// One block of one side: marks laid, timed, marks looked at, one set graded by lot.
   base::Expected<model::Sample> run_block(Side side, int turn, Grader& grader) {
     model::Sample row;
@@ -263,14 +297,7 @@ private:
     // Both sentinels take turns: what happens to equal the one is seen by the other.
     const auto sentinel = m_pair % 2 == 0 ? inputs::Sentinel::first : inputs::Sentinel::second;
     AKO_TRY_STATUS(m_stage.poison(sentinel, timed));
-    client::SampleJob job;
-    job.sets = timed;
-    job.warmup_sets = blocks().warmup();
-    job.cache = blocks().cache;
-    job.eviction = blocks().eviction;
-    job.warm_tensors = blocks().warm_tensors;
-    job.clock = m_request.contract->accept.clock;
-    auto report = m_stage.sample(side, job);
+    auto report = m_stage.sample(side, timed_job());
     if (!report) {
       end(report.error(), side);
       return row;
@@ -280,7 +307,10 @@ private:
     row.device_ns = report->ns_per_call();
     m_out.cache_state = report->cache_state;
     m_out.inside_ns += report->parent_wall_ns;
-    if (side == Side::candidate) m_out.calls += report->calls;
+    if (side == Side::candidate) {
+      m_out.calls += report->calls;
+      m_called[m_index] += report->calls + report->warmup_calls;
+    }
     AKO_TRY(client::CheckReport checked, m_stage.check(timed));
     AKO_TRY_STATUS(look_at(side, *report, checked));
     m_last = std::move(*report);
@@ -343,9 +373,12 @@ private:
                        const client::CheckReport& checked) {
     auto evidence = evidence_of(checked, shape(), place());
     judge::WorkerState state;
-    state.threads_before = report.threads_before;
+    state.threads_before = m_threads[side];
     state.threads_after = report.threads_after;
     state.children_after = report.children;
+    if (side == Side::incumbent)
+      m_usual_threads = std::max(m_usual_threads, state.threads_after - state.threads_before);
+    state.allowed_threads = std::max(m_usual_threads, pool_threads(*m_request.contract));
     auto stray = judge::stray_work(place(), state);
     evidence.insert(evidence.end(), stray.begin(), stray.end());
     judge::BlockTimes times;
@@ -389,6 +422,15 @@ private:
     }
     AKO_TRY(Graded graded, grader.grade(set, place()));
     if (side == Side::candidate) ++m_graded[m_index];
+    if (m_late)
+      for (std::size_t i = 0; i < graded.outputs.size(); ++i) {
+        judge::Place here = place();
+        here.set = set;
+        here.tensor = shape().tensors[static_cast<std::size_t>(graded.tensors[i])].name;
+        if (graded.outputs[i].reference_at_fault) continue;
+        if (auto found = judge::wrong_later(here, graded.outputs[i], m_called[m_index]))
+          graded.evidence.insert(graded.evidence.begin(), std::move(*found));
+      }
     return take(side, std::move(graded.evidence));
   }
 
@@ -396,7 +438,8 @@ private:
   base::Status take(Side side, std::vector<model::Evidence> evidence) {
     auto outcome = judge::decide(evidence);
     if (side == Side::candidate) {
-      m_out.weak.insert(m_out.weak.end(), evidence.begin(), evidence.end());
+      for (auto& each : evidence)
+        if (each.decisive || !kept(each)) m_out.weak.push_back(std::move(each));
       if (outcome) m_out.ended = judge::decide(m_out.weak);
     } else if (outcome) {
       m_out.ended = model::Outcome{
@@ -407,25 +450,96 @@ private:
     return {};
   }
 
+  /// One weak sign of a kind for each shape is enough.
+  bool kept(const model::Evidence& sign) const {
+    return std::any_of(m_out.weak.begin(), m_out.weak.end(), [&](const model::Evidence& each) {
+      return each.guard == sign.guard && shape_of(each) == shape_of(sign);
+    });
+  }
+  static std::string shape_of(const model::Evidence& evidence) {
+    const auto place = base::get_or<base::Json>(evidence.data, "place", base::Json::object());
+    return base::get_or<std::string>(place, "shape", "");
+  }
+
   /// A win that comes early leaves few calls graded. Whoever skips the work in a share of the calls
   /// gains that share at most: so many timed calls are graded that a share as large as the gain
   /// would have been seen but for one time in a thousand, as far as a second suffices.
   base::Status audit() {
     if (!m_request.judged) return {};
     const double gain = std::max(m_out.decision.gain.value, m_plan.min_gain);
-    const auto wanted = static_cast<std::int64_t>(std::ceil(k_audit_odds / std::max(gain, 0.01)));
-    m_audit_until = base::monotonic_ns() + k_audit_ns;
+    const int doubt = std::max(m_scrutiny, judge::scrutiny(m_out.weak));
+    const auto wanted =
+        (1 + doubt) * static_cast<std::int64_t>(std::ceil(k_audit_odds / std::max(gain, 0.01)));
+    m_audit_until = base::monotonic_ns() + (1 + doubt) * k_audit_ns;
     for (m_index = 0; m_index < m_request.shapes.size() && !m_out.ended; ++m_index) {
       if (m_graded[m_index] >= wanted || audit_is_over()) continue;
       AKO_TRY_STATUS(open(blocks().sets()));
       Grader grader(m_stage, m_request, shape(), m_scales[m_index]);
-      while (!m_out.ended && m_graded[m_index] < wanted && !audit_is_over()) {
+      while (!m_out.ended && m_graded[m_index] < wanted && !audit_is_over())
+        AKO_TRY_STATUS(run_audited(grader));
+    }
+    // One process is enough to count calls in.
+    if (m_round == Round::first || doubt > 0) AKO_TRY_STATUS(look_late());
+    return {};
+  }
+
+  /// A block of the candidate on new content, graded as far as the audit's time suffices.
+  base::Status run_audited(Grader& grader) {
+    ++m_content.epoch;
+    AKO_TRY_STATUS(m_stage.fill(m_content));
+    grader.renew(m_content);
+    m_pair = static_cast<int>(m_content.epoch); // both sentinels take turns
+    return run_block(Side::candidate, 0, grader).map([](const auto&) {});
+  }
+
+  /// A kernel may be right for as long as it is looked at and wrong ever after: one block behind a
+  /// thousand calls is graded.
+  base::Status look_late() {
+    const auto shapes = static_cast<std::int64_t>(m_request.shapes.size());
+    for (m_index = 0; m_index < m_request.shapes.size() && !m_out.ended; ++m_index) {
+      AKO_TRY_STATUS(open(blocks().sets()));
+      if (m_out.ended) break;
+      AKO_TRY_STATUS(make_calls(base::monotonic_ns() + k_late_ns / shapes));
+      if (m_out.ended) break;
+      if (m_called[m_index] < k_late_calls)
+        m_out.unproven.push_back(
+            fmt::format("{}: what comes after {} calls: more than that, of {} that are wanted, did "
+                        "not fit into {:.1f} s",
+                        shape().tag, m_called[m_index], k_late_calls,
+                        static_cast<double>(k_late_ns / shapes) / 1e9));
+      Grader grader(m_stage, m_request, shape(), m_scales[m_index]);
+      m_audit_until = base::monotonic_ns() + k_audit_ns / shapes;
+      m_late = true;
+      AKO_TRY_STATUS(run_audited(grader));
+      m_late = false;
+    }
+    return {};
+  }
+
+  /// Calls that nobody times or looks at.
+  base::Status make_calls(std::int64_t until) {
+    const double call_ns = std::max(m_out.decision.shapes[m_index].new_ns, 1.0);
+    client::SampleJob job = timed_job();
+    job.cache = model::CacheState::warm; // without evictions, which take longer than the calls
+    job.warm_tensors.clear();
+    // What is updated in place must not be updated again and again.
+    const bool again = has_inouts(shape());
+    while (m_called[m_index] < k_late_calls && base::monotonic_ns() < until) {
+      if (again) {
         ++m_content.epoch;
         AKO_TRY_STATUS(m_stage.fill(m_content));
-        grader.renew(m_content);
-        m_pair = static_cast<int>(m_content.epoch); // both sentinels take turns
-        AKO_TRY_STATUS(run_block(Side::candidate, 0, grader).map([](const auto&) {}));
+      } else {
+        const auto left = static_cast<double>(k_late_calls - m_called[m_index]);
+        job.warmup_sets = job.sets;
+        job.warmup_ns = std::min(static_cast<std::int64_t>(left * call_ns),
+                                 std::max<std::int64_t>(0, until - base::monotonic_ns()));
       }
+      auto report = m_stage.sample(Side::candidate, job);
+      if (!report) {
+        end(report.error(), Side::candidate);
+        return {};
+      }
+      m_called[m_index] += report->calls + report->warmup_calls;
     }
     return {};
   }
@@ -458,7 +572,7 @@ private:
 
   Stage& m_stage;
   const Request& m_request;
-  const stats::Plan& m_plan;
+  stats::Plan m_plan;
   Coins m_coins;
   Watch m_watch;
   Round m_round;
@@ -466,12 +580,17 @@ private:
   stats::Series m_series;
   Measured m_out;
   Content m_content;
-  std::vector<Claims> m_claims;         ///< per shape
-  std::vector<std::int64_t> m_graded;   ///< per shape: timed calls of the candidate
+  std::vector<Claims> m_claims;       ///< per shape
+  std::vector<std::int64_t> m_graded; ///< per shape: timed calls of the candidate
+  std::vector<std::int64_t> m_called; ///< per shape: calls in blocks, warm-up included
+  std::map<Side, int> m_threads;      ///< of each side when it had loaded
   std::vector<std::int64_t> m_taken[2]; ///< device memory, per block of this placement: old, new
-  std::int64_t m_audit_until = 0;       ///< 0 = before the audit
-  std::vector<Scales> m_scales;         ///< per shape, of the plain recipe
-  client::SampleReport m_last;          ///< of the block that ran last
+  int m_usual_threads = 0;            ///< that came to the incumbent since
+  int m_scrutiny = 0;
+  bool m_late = false;            ///< in the block behind the calls of look_late()
+  std::int64_t m_audit_until = 0; ///< 0 = before the audit
+  std::vector<Scales> m_scales;   ///< per shape, of the plain recipe
+  client::SampleReport m_last;    ///< of the block that ran last
   std::int64_t m_grading_ns = 0;
   std::size_t m_index = 0;
   int m_placement = 0, m_pair = 0, m_lot = 0; ///< m_lot: the pair whose blocks are graded
@@ -481,9 +600,10 @@ private:
 } // namespace
 
 base::Expected<Measured> measure_pairs(Stage& stage, const Request& request,
-                                       const stats::Plan& plan, std::uint64_t seed, Round round) {
+                                       const stats::Plan& plan, std::uint64_t seed, Round round,
+                                       int scrutiny) {
   AKO_TRY_STATUS(stats::check(plan));
-  return Rounds(stage, request, plan, seed, round).run();
+  return Rounds(stage, request, plan, seed, round, scrutiny).run();
 }
 
 stats::Plan stats_plan(const model::Contract& contract, Round round) {

@@ -20,6 +20,7 @@ struct Request {
   std::vector<model::ResolvedShape> shapes; ///< measured and judged
   std::vector<model::ResolvedShape> edges;  ///< judged only
   std::vector<model::ResolvedShape> hidden; ///< judged in the second opinion only
+  std::vector<std::string> unproven;        ///< what is left out from the start, for the record
   std::vector<inputs::Recipe> recipes = {inputs::Recipe::plain}; ///< judged inputs, plain first
   std::string candidate_hash, incumbent_hash, reference_hash; ///< of the libraries; empty = unknown
   judge::Ceilings ceilings;
@@ -30,6 +31,9 @@ struct Request {
   std::vector<std::uint64_t> seeds;
   int most_placements = 0;    ///< below the contract's limit; 0 = the contract's
   bool second_opinion = true; ///< wanted before a win counts
+  /// Candidates so far, this one included. Who tries often wins once by luck: the second opinion,
+  /// taken on fresh samples, divides its alpha by it.
+  int tried = 1;
   std::function<bool()> stop; ///< polled; true = end as interrupted
   std::function<void(const std::string& phase, double fraction)> progress;
 };

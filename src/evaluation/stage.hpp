@@ -42,8 +42,6 @@ public:
 
   /// Whole new content. Inouts are handed to the reference as well.
   virtual base::Status fill(const Content& content) = 0;
-  /// A few unpredictable elements of every page anew: same content but for the epoch.
-  virtual base::Status refresh(const Content& content) = 0;
   /// Overwrites one input in the shared buffers: self-tests bend inputs in ways no fill does.
   virtual base::Status write(int tensor, int set, std::span<const std::byte> bytes) = 0;
   virtual base::Status poison(inputs::Sentinel sentinel, const std::vector<int>& sets) = 0;

@@ -38,7 +38,7 @@ Expected<int> open_lock(const base::fs::path& path) {
     return fail(ErrorKind::environment, "the measuring lock is no regular file",
                 {.where = path.string(),
                  .found = "a special file",
-                 .allowed = {},
+                 .allowed = "a regular file, or none",
                  .next = "remove it, or set AKO_RUNTIME_DIR to a folder of your own"});
   }
   return fd;

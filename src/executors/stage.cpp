@@ -29,7 +29,10 @@ base::Status link_to(const fs::path& from, const fs::path& to) {
   fs::create_symlink(to, from, why);
   if (!why) return {};
   return fail(ErrorKind::io, "the build's folder could not be laid out",
-              {.where = from.string(), .found = why.message(), .allowed = {}, .next = {}});
+              {.where = from.string(),
+               .found = why.message(),
+               .allowed = "a temporary folder that takes symbolic links",
+               .next = "set TMPDIR to another folder"});
 }
 
 /// Links what stands in `real` and has no staged file below it. `staged` holds every staged path
@@ -48,7 +51,10 @@ base::Status link_rest(const fs::path& real, const fs::path& root, const fs::pat
   }
   if (!why) return {};
   return fail(ErrorKind::io, "the task's folder could not be read",
-              {.where = real.string(), .found = why.message(), .allowed = {}, .next = {}});
+              {.where = real.string(),
+               .found = why.message(),
+               .allowed = "folders that this user may list",
+               .next = "make it readable"});
 }
 
 /// Not synced: a stage lives no longer than its build.
@@ -91,7 +97,10 @@ Expected<Stage> Stage::make(const model::BuildPlan& plan) {
   }
   if (why)
     return fail(ErrorKind::io, "the task's folder could not be read",
-                {.where = plan.task_dir, .found = why.message(), .allowed = {}, .next = {}});
+                {.where = plan.task_dir,
+                 .found = why.message(),
+                 .allowed = "folders that this user may list",
+                 .next = "make it readable"});
   return stage;
 }
 

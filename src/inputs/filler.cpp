@@ -33,10 +33,8 @@ struct Filler::State {
 
 namespace {
 
-constexpr std::int64_t k_chunk = 4096;         ///< elements drawn at once
-constexpr std::int64_t k_table_worth = 32768;  ///< elements from which the table pays
-constexpr std::int64_t k_refresh_bytes = 4096; ///< one chunk of refresh()
-constexpr std::int64_t k_refresh_elements = 4; ///< rewritten in each
+constexpr std::int64_t k_chunk_drawn = 4096;  ///< elements drawn at once
+constexpr std::int64_t k_table_worth = 32768; ///< elements from which the table pays
 
 bool is_data(Fill fill) {
   return fill == Fill::uniform || fill == Fill::normal || fill == Fill::index;
@@ -99,10 +97,10 @@ void fill_data(const Filler::State& s, std::span<std::byte> out, const StreamId&
       }
     });
   }
-  alignas(64) std::byte random[k_chunk * 8 + 16];
+  alignas(64) std::byte random[k_chunk_drawn * 8 + 16];
   std::uint64_t before = first > 0 ? bits_at(stream, s.width, first - 1) : 0;
-  for (std::int64_t at = first; at < first + count; at += k_chunk) {
-    const std::int64_t here = std::min(k_chunk, first + count - at);
+  for (std::int64_t at = first; at < first + count; at += k_chunk_drawn) {
+    const std::int64_t here = std::min(k_chunk_drawn, first + count - at);
     const std::int64_t random_bytes = (here * s.width / 8 + 15) / 16 * 16;
     stream.blocks(static_cast<std::uint64_t>(at * (s.width / 8) / 16),
                   {random, static_cast<std::size_t>(random_bytes)});
@@ -282,57 +280,6 @@ base::Status Filler::fill_part(std::span<std::byte> destination, const StreamId&
   else if (s.spec.kind == Fill::custom) return fill_custom(s, destination, stream);
   else fill_structure(s, destination, stream);
   return {};
-}
-
-namespace {
-
-/// Two elements of one row change places: a permutation stays one.
-void swap_in_row(const Filler::State& s, std::span<std::byte> out, std::int64_t element,
-                 std::uint64_t bits) {
-  const std::int64_t row = s.tensor.shape.empty() ? 1 : s.tensor.shape.back();
-  if (row < 2) return;
-  const std::int64_t start = element / row * row;
-  const auto away = 1 + static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(row - 1));
-  const std::int64_t other = start + (element - start + away) % row;
-  const std::int64_t a = place_of(s.tensor, element), b = place_of(s.tensor, other);
-  const std::uint64_t code = load_code(s.tensor.dtype, out, a);
-  store_code(s.tensor.dtype, out, a, load_code(s.tensor.dtype, out, b));
-  store_code(s.tensor.dtype, out, b, code);
-}
-
-} // namespace
-
-base::Expected<std::int64_t> Filler::refresh(std::span<std::byte> destination,
-                                             const StreamId& stream) const {
-  const State& s = *m_state;
-  AKO_TRY_STATUS(check_destination(s, destination));
-  if (s.spec.kind == Fill::recorded) return 0;
-  if (s.spec.kind == Fill::custom || s.spec.kind == Fill::offsets) {
-    AKO_TRY_STATUS(fill(destination, stream));
-    return s.tensor.elements;
-  }
-  const bool swaps = s.spec.kind == Fill::permutation;
-  const std::int64_t elements = swaps ? s.tensor.elements : s.tensor.span_elements;
-  const std::int64_t chunk = k_refresh_bytes * 8 / model::bits_of(s.tensor.dtype);
-  const BitStream places(stream, Purpose::refresh), values(stream, Purpose::values);
-  const std::uint64_t keys = recipe_keys(stream);
-  std::int64_t rewritten = 0;
-  for (std::int64_t start = 0, draw = 0; start < elements; start += chunk) {
-    const auto here = static_cast<std::uint64_t>(std::min(chunk, elements - start));
-    for (std::int64_t k = 0; k < k_refresh_elements; ++k, ++draw) {
-      const auto number = static_cast<std::uint64_t>(draw);
-      const std::int64_t at = start + static_cast<std::int64_t>(places.below(2 * number, here));
-      if (swaps) {
-        swap_in_row(s, destination, at, places.bits64(2 * number + 1));
-      } else {
-        const std::uint64_t before = at > 0 ? bits_at(values, s.width, at - 1) : 0;
-        store_code(s.tensor.dtype, destination, at,
-                   s.values.code(bits_at(values, s.width, at), before, at, stream, keys));
-      }
-      ++rewritten;
-    }
-  }
-  return rewritten;
 }
 
 base::Status fill(std::span<std::byte> destination, const model::ResolvedTensor& tensor,

@@ -28,13 +28,7 @@ struct StreamId {
 };
 
 /// What the bits are for; streams of different purpose are unrelated.
-enum class Purpose : std::uint32_t {
-  values = 0,
-  structure = 1,
-  refresh = 2,
-  judge = 3,
-  recipe = 4
-};
+enum class Purpose : std::uint32_t { values = 0, structure = 1, judge = 3, recipe = 4 };
 
 /// An endless array of random bits. Distinct (tensor, set, epoch, purpose) under one seed never
 /// share a stream: their names go through a bijection.

@@ -74,11 +74,6 @@ public:
   /// are done by the call whose first is 0. `first` is a multiple of 64.
   base::Status fill_part(std::span<std::byte> destination, const StreamId& stream,
                          std::int64_t first, std::int64_t count) const;
-  /// Cheap freshening: changes a few unpredictable elements in every 4 KiB of the tensor to content
-  /// of stream.epoch (which must be new), keeps what the fill promises (permutations stay such).
-  /// Returns how many elements were rewritten; 0 for recorded fills, which stay as recorded.
-  base::Expected<std::int64_t> refresh(std::span<std::byte> destination,
-                                       const StreamId& stream) const;
 
   struct State;
 

@@ -20,6 +20,27 @@ bool equal(model::Dtype dtype, std::uint64_t a, std::uint64_t b) {
   return left == right && left != INT64_MAX;
 }
 
+/// NaN says nothing unless the contract calls it meaningful: then the reference is at fault,
+/// whatever came.
+bool reference_fails(const CompareRequest& request, CompareResult& out) {
+  if (request.tolerance.nan_meaningful ||
+      model::class_of(request.expected.dtype) != model::DtypeClass::floating)
+    return false;
+  std::int64_t first = -1;
+  for (std::int64_t i = 0; i < out.elements; ++i) {
+    if (!std::isnan(inputs::decode(request.expected.dtype, code_at(request.expected, i)))) continue;
+    if (first < 0) first = i;
+    ++out.nonfinite.expected_nan;
+  }
+  if (first < 0) return false;
+  out.reference_at_fault = true;
+  out.reason = fmt::format("the reference gives NaN for {} of {} elements, the first at [{}], and "
+                           "the contract does not call NaN meaningful",
+                           out.nonfinite.expected_nan, out.elements,
+                           fmt::join(index_of(*request.got.tensor, first), ","));
+  return true;
+}
+
 void note(CompareResult& out, const CompareRequest& request, std::int64_t element) {
   ++out.mismatches;
   if (out.first.element >= 0) return;
@@ -36,6 +57,7 @@ base::Expected<CompareResult> compare_exact(const CompareRequest& request) {
   CompareResult out;
   out.method = "exact";
   out.elements = request.got.tensor->elements;
+  if (reference_fails(request, out)) return out;
   const auto& tensor = *request.got.tensor;
   const auto bytes = static_cast<std::size_t>(tensor.bytes);
   const bool same_bytes =
@@ -58,6 +80,7 @@ base::Expected<CompareResult> compare_set(const CompareRequest& request) {
   out.method = "set";
   const auto& tensor = *request.got.tensor;
   out.elements = tensor.elements;
+  if (reference_fails(request, out)) return out;
   const std::int64_t length = tensor.shape.empty() ? 1 : tensor.shape.back();
   std::vector<std::int64_t> got(static_cast<std::size_t>(length)), expected(got.size());
   for (std::int64_t first = 0; first < out.elements; first += length) {

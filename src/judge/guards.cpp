@@ -30,6 +30,8 @@ constexpr double k_wall_slack_ns = 2e5;
 /// A block that claims less than this share of what its processor time and wall time leave is odd.
 constexpr double k_claim_share = 0.5;
 constexpr double k_floor_slack = 1e-3;
+/// Two clocks may run apart by so much.
+constexpr double k_clock_slack = 0.01;
 /// Of what is claimed to be saved, the share that may come back outside the timed calls.
 constexpr double k_returned_share = 0.5;
 constexpr std::size_t k_least_claims = 6;
@@ -116,33 +118,21 @@ Found compared(const Place& place, const CompareResult& result, const model::Res
 std::vector<Evidence> stray_work(const Place& place, const WorkerState& state) {
   std::vector<Evidence> out;
   const int spare = state.threads_after - state.threads_before;
-  if (spare > state.openmp_threads)
-    out.push_back(make(
-        "stray_threads",
-        fmt::format("{} threads came to be during timed calls at {}", spare, where(place)), place,
-        {{"before", state.threads_before},
-         {"after", state.threads_after},
-         {"openmp", state.openmp_threads}},
-        Weight::weak));
+  if (spare > state.allowed_threads)
+    out.push_back(make("stray_threads",
+                       fmt::format("{} threads are there at {} that were not when it was loaded",
+                                   spare, where(place)),
+                       place,
+                       {{"before", state.threads_before},
+                        {"after", state.threads_after},
+                        {"allowed", state.allowed_threads}},
+                       Weight::weak));
   if (state.children_after > state.children_before)
     out.push_back(make("stray_processes",
                        fmt::format("{} processes were left running at {}",
                                    state.children_after - state.children_before, where(place)),
                        place,
                        {{"before", state.children_before}, {"after", state.children_after}}));
-  if (state.output_changed_when_idle)
-    out.push_back(
-        make("late_writes",
-             fmt::format("outputs at {} changed after the call had returned", where(place)), place,
-             base::Json::object()));
-  if (state.idle_window_ns > 0 && state.idle_cpu_ns > 0.2 * state.idle_window_ns)
-    out.push_back(
-        make("idle_work",
-             fmt::format("{:.1f} ms of processor time were used in {:.1f} ms with nothing "
-                         "to do",
-                         state.idle_cpu_ns / 1e6, state.idle_window_ns / 1e6),
-             place, {{"idle_cpu_ns", state.idle_cpu_ns}, {"window_ns", state.idle_window_ns}},
-             Weight::weak));
   return out;
 }
 
@@ -164,12 +154,12 @@ std::vector<Evidence> time_claims(const Place& place, const BlockTimes& times) {
         make("time_claim",
              fmt::format("a time of {} ns is claimed at {}", times.reported_ns, where(place)),
              place, data));
-  else if (times.wall_ns > 0 && times.reported_ns > times.wall_ns)
-    out.push_back(make("time_claim",
+  else if (times.wall_ns > 0 && times.reported_ns > times.wall_ns * (1 + k_clock_slack))
+    out.push_back(make("beyond_wall",
                        fmt::format("{:.0f} ns are claimed at {}, more than the {:.0f} ns that the "
                                    "whole command took",
                                    times.reported_ns, where(place), times.wall_ns),
-                       place, data, Weight::weak));
+                       place, data));
   // Processor time that neither the calls nor what surrounds them explain: work that was not timed.
   const double unexplained = times.cpu_ns - times.overhead_ns - times.reported_ns;
   if (times.cpu_ns > 0 && times.reported_ns > 0 && unexplained > k_wall_slack_ns * 50 &&
@@ -178,12 +168,6 @@ std::vector<Evidence> time_claims(const Place& place, const BlockTimes& times) {
                        fmt::format("{:.2f} ms of processor time at {} lie outside the timed calls",
                                    unexplained / 1e6, where(place)),
                        place, data, Weight::weak));
-  if (times.second_clock_ns > 0 && times.reported_ns > 0 &&
-      times.reported_ns < k_claim_share * times.second_clock_ns)
-    out.push_back(make("second_clock",
-                       fmt::format("{:.0f} ns are claimed at {}, a clock outside says {:.0f} ns",
-                                   times.reported_ns, where(place), times.second_clock_ns),
-                       place, data));
   return out;
 }
 
@@ -296,10 +280,6 @@ std::vector<Evidence> load_claims(const Place& place, const LoadedState& state) 
         "patched_symbols",
         fmt::format("the candidate defines {} of its own", fmt::join(state.patched_symbols, ", ")),
         place, {{"symbols", state.patched_symbols}}, Weight::weak));
-  if (!state.forged_frame.empty())
-    out.push_back(make("forged_frame",
-                       "the private channel was tampered with: " + state.forged_frame, place,
-                       {{"frame", state.forged_frame}}));
   return out;
 }
 
@@ -318,12 +298,12 @@ const std::vector<Rule>& rules() {
       {K::task_error, {"reference", "contract_floor"}},
       {K::incorrect,
        {"unwritten_elements", "gap_damage", "red_zone", "changed_input", "compare", "wrong_later",
-        "stability", "precision", "late_writes"}},
+        "stability", "precision"}},
       {K::suspect,
-       {"forged_frame", "library_call", "skipped_calls", "merged_calls", "second_clock",
-        "untimed_work", "work_outside_stream", "device_memory", "stray_processes", "stray_threads",
-        "idle_work", "unexplained_cpu_time", "patched_symbols", "process_state", "time_claim"}},
-      {K::invalid_measurement, {"below_floor"}}};
+       {"library_call", "skipped_calls", "merged_calls", "untimed_work", "work_outside_stream",
+        "device_memory", "stray_processes", "stray_threads", "unexplained_cpu_time",
+        "patched_symbols", "process_state", "time_claim"}},
+      {K::invalid_measurement, {"below_floor", "beyond_wall"}}};
   return all;
 }
 
@@ -347,9 +327,7 @@ std::optional<model::Outcome> decide(const std::vector<Evidence>& evidence) {
 int scrutiny(const std::vector<Evidence>& evidence) {
   int out = 0;
   for (const Evidence& each : evidence) {
-    if (each.guard == "patched_symbols" || each.guard == "time_claim" ||
-        each.guard == "unexplained_cpu_time")
-      return 2;
+    if (each.guard == "patched_symbols" || each.guard == "unexplained_cpu_time") return 2;
     if (!each.decisive) out = 1;
   }
   return out;

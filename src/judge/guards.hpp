@@ -41,14 +41,11 @@ Found changed_input(const Place& place, std::uint64_t before, std::uint64_t afte
 Found compared(const Place& place, const CompareResult& result, const model::ResolvedTensor& tensor,
                const model::ResolvedShape& shape);
 
-/// Threads, processes and time of a worker around one command, as the parent or keeper saw them.
+/// Threads and processes of a worker: when it had loaded, and after one command.
 struct WorkerState {
   int threads_before = 0, threads_after = 0;
-  int openmp_threads = 0; ///< pool threads a declared runtime may keep
+  int allowed_threads = 0; ///< that may have come since: a pool's, or the lane's own
   int children_before = 0, children_after = 0;
-  double idle_window_ns = 0; ///< how long it was left alone afterwards
-  double idle_cpu_ns = 0;    ///< cpu time it burnt meanwhile
-  bool output_changed_when_idle = false;
 };
 std::vector<model::Evidence> stray_work(const Place& place, const WorkerState& state);
 
@@ -59,8 +56,8 @@ struct BlockTimes {
   double overhead_ns = 0; ///< of the command apart from its calls (fills, checks, frames), measured
   double cpu_ns = 0;      ///< cpu time of the worker over the command; 0 = not known
   std::int64_t calls_claimed = 0, calls_ordered = 0;
-  double second_clock_ns = 0; ///< cycle or device counter from outside; 0 = none
 };
+/// Longer than the whole command is no time at all: decisive, an invalid measurement.
 std::vector<model::Evidence> time_claims(const Place& place, const BlockTimes& times);
 
 /// One pair of blocks: each side's whole command on a clock outside the worker, and the time that
@@ -101,7 +98,7 @@ double floor_ns(const Work& work, const Ceilings& ceilings);
 /// fault.
 Found below_floor(const Place& place, double measured_ns, double floor, Measured whose);
 
-/// Late or timed calls whose output is wrong while checked ones were right.
+/// A call behind many others whose output is wrong while all that were graded before were right.
 Found wrong_later(const Place& place, const CompareResult& result, std::int64_t calls_before);
 
 /// What was loaded against what was built, and what else came along.
@@ -110,7 +107,6 @@ struct LoadedState {
   std::vector<std::string> new_libraries;     ///< mapped after load or during calls, names
   std::vector<std::string> allowed_libraries; ///< prefixes
   std::vector<std::string> patched_symbols;   ///< clock_gettime, memcmp, ... resolved elsewhere
-  std::string forged_frame;                   ///< what was off with a frame; empty = nothing
   bool library_calls_forbidden = false;
 };
 std::vector<model::Evidence> load_claims(const Place& place, const LoadedState& state);
@@ -119,7 +115,8 @@ std::vector<model::Evidence> load_claims(const Place& place, const LoadedState& 
 /// task_error, incorrect, suspect, invalid_measurement. All evidence, weak signs too, is kept in
 /// it.
 std::optional<model::Outcome> decide(const std::vector<model::Evidence>& evidence);
-/// How much more to look: 0 none, 1 more graded calls, 2 also fresh processes and replay tests.
+/// How much more to look before a win counts: 0 no more than ever, 1 twice as many graded calls
+/// and a second opinion whatever the contract says, 2 three times as many.
 int scrutiny(const std::vector<model::Evidence>& evidence);
 
 } // namespace ako::judge

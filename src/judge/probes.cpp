@@ -173,7 +173,7 @@ Bytes from_expected(const model::ResolvedTensor& tensor, const TensorView& expec
 
 /// Small scalings and roundings show in statistics of the whole, not in one element: fewer elements
 /// than these (fp8 and fp4: the second) cannot tell them from honest rounding.
-constexpr std::int64_t k_least_for_statistics = 1000, k_least_for_narrow = 16384;
+constexpr std::int64_t k_least_for_probes = 1000, k_least_for_narrow = 16384;
 
 std::int64_t row_length(const model::ResolvedTensor& tensor) {
   return tensor.shape.empty() ? 1 : std::max<std::int64_t>(1, tensor.shape.back());
@@ -200,7 +200,7 @@ Bytes truncated(const model::ResolvedTensor& tensor, const TensorView& expected)
     differing += code != inputs::encode(tensor.dtype, value);
     return code;
   });
-  if (differing * 4 < k_least_for_statistics) out.clear();
+  if (differing * 4 < k_least_for_probes) out.clear();
   return out;
 }
 
@@ -264,7 +264,7 @@ std::vector<std::byte> mutant_answer(Mutant mutant, const model::ResolvedTensor&
   case Mutant::scaled_101:
     if (model::class_of(tensor.dtype) != model::DtypeClass::floating ||
         tensor.dtype == model::Dtype::float8_e8m0fnu ||
-        (model::bits_of(tensor.dtype) < 32 && tensor.elements < k_least_for_statistics) ||
+        (model::bits_of(tensor.dtype) < 32 && tensor.elements < k_least_for_probes) ||
         (model::bits_of(tensor.dtype) <= 8 && tensor.elements < k_least_for_narrow))
       return {};
     return scaled(1.01);
@@ -293,7 +293,7 @@ std::vector<std::byte> mutant_answer(Mutant mutant, const model::ResolvedTensor&
     return changed.bytes.empty() ? Bytes{} : ideal_answer(tensor, changed);
   case Mutant::truncated:
     if (model::class_of(tensor.dtype) != model::DtypeClass::floating ||
-        model::bits_of(tensor.dtype) >= 32 || tensor.elements < k_least_for_statistics)
+        model::bits_of(tensor.dtype) >= 32 || tensor.elements < k_least_for_probes)
       return {};
     return truncated(tensor, expected);
   }

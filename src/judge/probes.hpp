@@ -67,9 +67,6 @@ struct SelfTest {
   std::vector<model::ResolvedShape> shapes; ///< small ones are enough
   std::uint64_t seed = 1;
   Oracle oracle;
-  /// Same mathematics in another order and the output's precision, for the check that the tolerance
-  /// lets honest noise pass; absent = the correctly rounded answer with its sums' noise added.
-  Oracle reordered;
 };
 
 struct SelfTestLine {
@@ -81,14 +78,19 @@ struct SelfTestLine {
 struct SelfTestReport {
   std::vector<SelfTestLine> lines;
   std::vector<inputs::Recipe> judged; ///< recipes that join the judged inputs, plain first
-  std::vector<std::string> faults;    ///< empty = the contract can judge
+  /// Of them those that no probe and no mutant needs to be seen: a kernel may be wrong on them
+  /// alone. They may leave again where a baseline cannot take them.
+  std::vector<inputs::Recipe> extra;
+  std::vector<std::string> faults; ///< empty = the contract can judge
 };
 
 /// Puts every probe and mutant to the comparison on every shape, plain recipe first, then the one
-/// built for it, then the others, until it fails. Gross damage must be seen by the element rules
-/// alone (slope and bias off): a tolerance that lets zeros pass is not saved by statistics. Faults:
-/// a probe or mutant that no recipe exposes, an honest re-ordered answer that fails, a reference
-/// that is non-finite or differs between two runs. Errors are the oracle's own.
+/// built for it, then the others, until it fails. The recipe built for it joins also where plain
+/// inputs show it: a kernel's fault is smaller than a mutant's. Gross damage must be seen by the
+/// element rules alone (slope and bias off): a tolerance that lets zeros pass is not saved by
+/// statistics. Faults: a probe or mutant that no recipe exposes, a right answer with the noise of
+/// its sums that fails, a reference that is non-finite or differs between two runs. Errors are the
+/// oracle's own.
 base::Expected<SelfTestReport> self_test(const SelfTest& test);
 
 /// Outcome task_error naming the first fault and how many more; nullopt when there is none.

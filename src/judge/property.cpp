@@ -79,11 +79,31 @@ void check_permutation(const CompareRequest& request, const TensorView& source,
   }
 }
 
-/// Upper tail of chi-square by the Wilson-Hilferty normal approximation, good to a few percent of
-/// the tail at the 1e-6 this asks for.
+/// Upper tail of chi-square: the regularised incomplete gamma function Q(degrees / 2, value / 2),
+/// by its series where that is short, else by its continued fraction (Lentz).
 double chi_square_tail(double value, double degrees) {
-  const double cube = std::cbrt(value / degrees), spread = 2.0 / (9.0 * degrees);
-  return 0.5 * std::erfc((cube - (1 - spread)) / std::sqrt(2 * spread));
+  constexpr int k_most_terms = 10000;
+  constexpr double k_enough = 1e-12, k_tiny = 1e-300;
+  const double a = 0.5 * degrees, x = 0.5 * value;
+  if (x <= 0) return 1;
+  const double scale = std::exp(a * std::log(x) - x - std::lgamma(a));
+  if (x < a + 1) {
+    double term = 1 / a, sum = term;
+    for (int n = 1; n < k_most_terms && term > k_enough * sum; ++n) sum += term *= x / (a + n);
+    return 1 - scale * sum;
+  }
+  double b = x + 1 - a, c = 1 / k_tiny, d = 1 / b, fraction = d;
+  for (int n = 1; n < k_most_terms; ++n) {
+    const double part = n * (a - n);
+    b += 2;
+    d = part * d + b;
+    d = 1 / (std::fabs(d) < k_tiny ? k_tiny : d);
+    c = b + part / c;
+    if (std::fabs(c) < k_tiny) c = k_tiny;
+    fraction *= c * d;
+    if (std::fabs(c * d - 1) < k_enough) break;
+  }
+  return scale * fraction;
 }
 
 /// Chance of counts at least as far from `expected` as `seen`, by a G-test; cells that expect less

@@ -4,6 +4,8 @@
 
 #include "judge/compare.hpp"
 
+#include <functional>
+
 namespace ako::judge {
 
 enum class Stability { stable, reorder_noise, unstable };
@@ -17,12 +19,17 @@ struct StabilityResult {
   std::string reason;
 };
 
-/// `runs`: outputs of the same tensor on the same content. Reorder noise: every run lies within
-/// the tolerance of the first run (floating, close-compared); anything else that differs is
-/// unstable. Exact tensors are stable or unstable; sets are compared as sets.
+/// Holds one of the runs against the property it must have.
+using RunJudge = std::function<base::Expected<CompareResult>(std::size_t run)>;
+
+/// `runs`: outputs of the same tensor on the same content. Stable: the same bits in every element.
+/// Reorder noise: as good an answer each time: close and exact values within the tolerance of the
+/// first run, sets of the same members, properties that hold (`by_property` says so of each run).
+/// Anything else that differs is unstable.
 base::Expected<StabilityResult> classify_repeats(const model::ResolvedTensor& tensor,
                                                  std::span<const std::span<const std::byte>> runs,
-                                                 model::Compare how, const Tolerance& tolerance);
+                                                 model::Compare how, const Tolerance& tolerance,
+                                                 const RunJudge& by_property = {});
 
 enum class Determinism { undeclared, declared };
 

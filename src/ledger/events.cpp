@@ -58,7 +58,8 @@ Json to_json(const SelfTest& p) {
           {"passed", p.passed},
           {"steps", std::move(steps)},
           {"recipes", p.recipes},
-          {"seconds", base::number_or_null(p.seconds)}};
+          {"seconds", base::number_or_null(p.seconds)},
+          {"files", files_json(p.files)}};
 }
 template <> Expected<SelfTest> payload_from<SelfTest>(const Json& json) {
   SelfTest p;
@@ -76,6 +77,7 @@ template <> Expected<SelfTest> payload_from<SelfTest>(const Json& json) {
       .list("steps", p.steps, step)
       .read("recipes", p.recipes)
       .read("seconds", p.seconds)
+      .list("files", p.files, file_from)
       .finish(p);
 }
 
@@ -172,11 +174,8 @@ template <> Expected<Profile> payload_from<Profile>(const Json& json) {
 }
 
 Json to_json(const Port& p) {
-  return {{"state", p.state},
-          {"repository", p.repository},
-          {"branch", p.branch},
-          {"commit", p.commit},
-          {"detail", p.detail}};
+  return {{"state", p.state},   {"repository", p.repository}, {"branch", p.branch},
+          {"commit", p.commit}, {"detail", p.detail},         {"data", p.data}};
 }
 template <> Expected<Port> payload_from<Port>(const Json& json) {
   Port p;
@@ -186,11 +185,12 @@ template <> Expected<Port> payload_from<Port>(const Json& json) {
       .read("branch", p.branch)
       .read("commit", p.commit)
       .read("detail", p.detail)
+      .read("data", p.data)
       .finish(p);
 }
 
 Json to_json(const Validation& p) {
-  return {{"name", p.name}, {"passed", p.passed}, {"detail", p.detail}};
+  return {{"name", p.name}, {"passed", p.passed}, {"detail", p.detail}, {"data", p.data}};
 }
 template <> Expected<Validation> payload_from<Validation>(const Json& json) {
   Validation p;
@@ -198,6 +198,7 @@ template <> Expected<Validation> payload_from<Validation>(const Json& json) {
       .read("name", p.name)
       .read("passed", p.passed)
       .read("detail", p.detail)
+      .read("data", p.data)
       .finish(p);
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/json.hpp"
+#include "ledger/file_seen.hpp"
 #include "model/artifact.hpp"
 #include "model/outcome.hpp"
 #include "model/samples.hpp"
@@ -76,6 +77,7 @@ struct SelfTest {
   std::vector<SelfTestStep> steps;
   std::vector<std::string> recipes; ///< input recipes that joined the judged inputs
   double seconds = 0;
+  std::vector<FileSeen> files{}; ///< read by reference, baselines and fills; empty in old records
 };
 
 struct Environment {
@@ -123,6 +125,7 @@ struct Baseline {
   std::string fastest; ///< name of the entry that counts
   base::Hash hash;     ///< its library hash: identity of the baseline
   HowTaken how;
+  std::vector<FileSeen> files{}; ///< read by baselines and fills; empty in old records
 };
 
 enum class Explore { no, yes }; ///< yes: does not count towards a stall
@@ -215,15 +218,17 @@ struct Profile {
 
 struct Port {
   static constexpr EventKind k_kind = EventKind::port;
-  std::string state; ///< "measured", "integrated", "confirmed"
+  std::string state; ///< "measured", "integrated", "confirmed", "rejected"
   std::string repository, branch, commit, detail;
+  base::Json data{}; ///< base commit, trees, patch, guard, flags: what loop/port.hpp says
 };
 
 struct Validation {
   static constexpr EventKind k_kind = EventKind::validation;
-  std::string name;
+  std::string name; ///< "preflight", "build", "operator", "gate:<name>", ...
   bool passed = false;
   std::string detail;
+  base::Json data{}; ///< the figures behind it
 };
 
 struct Note {

@@ -89,7 +89,8 @@ Json to_json(const Baseline& p) {
           {"entries", std::move(entries)},
           {"fastest", p.fastest},
           {"hash", p.hash},
-          {"how", how_json(p.how)}};
+          {"how", how_json(p.how)},
+          {"files", files_json(p.files)}};
 }
 template <> Expected<Baseline> payload_from<Baseline>(const Json& json) {
   Baseline p;
@@ -100,6 +101,7 @@ template <> Expected<Baseline> payload_from<Baseline>(const Json& json) {
       .read("fastest", p.fastest)
       .read("hash", p.hash)
       .object("how", p.how, how_from)
+      .list("files", p.files, file_from)
       .finish(p);
 }
 

@@ -1,6 +1,7 @@
 #include "loop/baseline.hpp"
 
 #include "base/log.hpp"
+#include "loop/deciding_files.hpp"
 #include "loop/environment.hpp"
 #include "loop/recipes.hpp"
 #include "loop/try.hpp"
@@ -85,8 +86,13 @@ measure_baseline(const Session& session, const std::optional<std::string>& waive
     AKO_TRY(Built built, must_build(builder.baseline(declared.name)));
     all.push_back(std::move(built));
   }
-  AKO_TRY(executors::Lease lease, take_lease(target));
+  if (closed.empty()) AKO_TRY_STATUS(built_as_proven("reference", reference, facts.proven));
   BaselineResult out;
+  AKO_TRY(out.baseline.files, files_of_fills(session.workdir(), builder));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (auto& file : files_of("baseline:" + session.contract().baselines[i].name, all[i]))
+      out.baseline.files.push_back(std::move(file));
+  AKO_TRY(executors::Lease lease, take_lease(target));
   out.baseline.contract = session.contract().hash;
   out.baseline.environment = facts.environment;
   std::vector<model::Sample> samples;

@@ -1,67 +1,14 @@
 #include "loop/brief.hpp"
 
+#include "guides/library.hpp"
 #include "loop/setup.hpp"
 #include "workspace/listing.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <fmt/format.h>
-#include <sstream>
 
 namespace ako::loop {
 namespace {
-
-namespace fs = base::fs;
-
-fs::path guide_folder() {
-  std::error_code why;
-  if (const char* chosen = std::getenv("AKO_REFERENCES"); chosen != nullptr && *chosen != '\0')
-    return chosen;
-  const fs::path program = fs::read_symlink("/proc/self/exe", why).parent_path();
-  const fs::path installed = program / ".." / "share" / "ako" / "references";
-  if (fs::is_directory(installed, why)) return installed;
-  for (fs::path at = program; !at.empty(); at = at.parent_path()) {
-    if (fs::is_regular_file(at / "references" / "loop.md", why)) return at / "references";
-    if (at == at.root_path()) break;
-  }
-  return {};
-}
-
-/// "[a, b]" as its words.
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> out;
-  std::string word;
-  for (const char c : text + ",") {
-    if (c == ',') {
-      if (!word.empty()) out.push_back(std::move(word));
-      word.clear();
-    } else if (c != '[' && c != ']' && c != ' ') {
-      word += c;
-    }
-  }
-  return out;
-}
-
-std::optional<GuideFile> read_guide(const fs::path& path) {
-  auto text = base::read_file(path, 1u << 20);
-  if (!text || text->rfind("---\n", 0) != 0) return std::nullopt;
-  GuideFile out;
-  out.path = path;
-  std::istringstream lines(text->substr(4));
-  std::string line;
-  while (std::getline(lines, line) && line != "---") {
-    const std::size_t colon = line.find(": ");
-    if (colon == std::string::npos || line.front() == ' ') continue;
-    const std::string key = line.substr(0, colon), value = line.substr(colon + 2);
-    if (key == "id") out.id = value;
-    else if (key == "title") out.title = value;
-    else if (key == "lanes") out.lanes = words_of(value);
-    else if (key == "findings") out.findings = words_of(value);
-  }
-  if (out.id.empty()) return std::nullopt;
-  return out;
-}
 
 bool holds(const std::vector<std::string>& list, const std::string& word) {
   return std::find(list.begin(), list.end(), word) != list.end();
@@ -180,17 +127,12 @@ base::Status read_diagnosis(ledger::Reader& reader, Brief& out) {
 
 std::vector<GuideFile> guide_files() {
   std::vector<GuideFile> out;
-  const fs::path folder = guide_folder();
-  if (folder.empty()) return out;
-  std::error_code why;
-  for (fs::directory_iterator walk(folder, why), end; !why && walk != end; walk.increment(why)) {
-    const fs::path path = walk->path();
-    if (path.extension() != ".md" ||
-        std::isupper(static_cast<unsigned char>(path.stem().c_str()[0])))
-      continue;
-    if (auto guide = read_guide(path)) out.push_back(std::move(*guide));
-  }
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  const auto folder = guides::Library::find_folder();
+  const auto library = folder ? guides::Library::load(*folder)
+                              : base::Expected<guides::Library>(tl::unexpected(folder.error()));
+  if (!library) return out;
+  for (const guides::Guide& guide : library->guides())
+    out.push_back({guide.id, guide.title, guide.lanes, guide.findings, guide.file});
   return out;
 }
 

@@ -1,6 +1,10 @@
 #include "loop/builds.hpp"
 
+#include "base/hash.hpp"
 #include "executors/runner.hpp"
+#include "inputs/custom_fill.hpp"
+#include "lanes/cpu/driver.hpp"
+#include "lanes/cpu/fill.hpp"
 #include "lanes/registry.hpp"
 #include "loop/interrupt.hpp"
 #include "workspace/snapshot.hpp"
@@ -32,10 +36,26 @@ tl::unexpected<base::Error> stopped() {
       {.where = "the compiler", .found = {}, .allowed = {}, .next = "run the same command again"});
 }
 
-/// Triton starts an assembler and a C compiler.
-bool needs_processes(const model::LaunchSpec& spec) {
+/// Triton starts an assembler and a C compiler; the CuTe DSL does all in its own process, and keeps
+/// what it compiled as well.
+bool compiles_while_it_runs(const model::LaunchSpec& spec) {
   const auto imports = spec.environment.find("AKO_IMPORTS");
-  return imports != spec.environment.end() && imports->second.find("triton") != std::string::npos;
+  if (imports == spec.environment.end()) return false;
+  return imports->second.find("triton") != std::string::npos ||
+         imports->second.find("cutlass") != std::string::npos;
+}
+
+/// A shared object of the task is loaded as it is.
+bool is_built_already(const std::string& file) { return base::fs::path(file).extension() == ".so"; }
+
+std::vector<model::SourceFile> in_task(const model::BuildRun& run, const base::fs::path& task) {
+  std::error_code code;
+  const base::fs::path root = base::fs::canonical(task, code);
+  std::vector<model::SourceFile> out;
+  for (const auto& file : run.in_task)
+    out.push_back(
+        {base::fs::path(file.path).lexically_relative(root).generic_string(), file.hash, 0});
+  return out;
 }
 
 } // namespace
@@ -67,14 +87,20 @@ base::Expected<BuildOutcome> Builder::build_to_the_end(model::Lane lane,
   out.result = driver->read(request, plan, run);
   if (!out.result.artifact) return out;
   Built built;
+  built.headers = in_task(run, m_workdir.task());
   built.artifact = *out.result.artifact;
   built.spec = driver->launch_spec(request, built.artifact);
   // What compiles while it runs keeps that in a folder of this artifact alone.
-  if (!built.spec.host.empty() && needs_processes(built.spec)) {
+  if (!built.spec.host.empty() && compiles_while_it_runs(built.spec)) {
     built.spec.keep_dir =
         (workspace::Workdir::cache_root() / "compiled" / built.artifact.library_hash).string();
     built.spec.environment["TRITON_CACHE_DIR"] = built.spec.keep_dir;
     built.spec.environment["TRITON_CACHE_AUTOTUNING"] = "1";
+    // What every worker of this interpreter compiles before anything of the artifact is loaded.
+    built.spec.environment["AKO_SHARED_CACHE"] =
+        (workspace::Workdir::cache_root() / "compiled" / ("tools-" + base::sha256(tool.identity)))
+            .string();
+    built.spec.environment["CUTE_DSL_CACHE_DIR"] = built.spec.keep_dir;
   }
   // The record moves from machine to machine: where the library lies on this one is the spec's.
   built.artifact.library_path = base::fs::path(built.artifact.library_path).filename().string();
@@ -94,6 +120,18 @@ base::Expected<BuildOutcome> Builder::from_sources(model::Sources sources, lanes
   request.sources = std::move(sources);
   request.task_dir = m_workdir.task();
   return build(contract.kernel.lane, std::move(request));
+}
+
+base::Expected<BuildOutcome> Builder::from_kernel(model::Sources sources, lanes::Role role,
+                                                  const model::Kernel& kernel) {
+  model::Contract contract = m_contract;
+  contract.kernel = kernel;
+  lanes::BuildRequest request;
+  request.contract = &contract;
+  request.role = role;
+  request.sources = std::move(sources);
+  request.task_dir = m_workdir.task();
+  return build(kernel.lane, std::move(request));
 }
 
 base::Expected<BuildOutcome> Builder::candidate(const std::vector<std::string>& extra_flags) {
@@ -133,6 +171,53 @@ base::Expected<BuildOutcome> Builder::baseline(const std::string& name) {
                      .next = "name one of them, or add it to task.toml"});
 }
 
+base::Expected<std::vector<FillFile>> Builder::fills() {
+  std::vector<FillFile> out;
+  for (std::size_t i = 0; i < m_contract.tensors.size(); ++i) {
+    const model::Tensor& tensor = m_contract.tensors[i];
+    if (tensor.fill.file.empty()) continue;
+    FillFile fill;
+    fill.index = static_cast<int>(i);
+    fill.tensor = tensor.name;
+    if (tensor.fill.kind == model::Fill::custom && !is_built_already(tensor.fill.file)) {
+      AKO_TRY_STATUS(build_fill(tensor, fill));
+    } else {
+      fill.read.push_back({tensor.fill.file, {}, 0});
+    }
+    out.push_back(std::move(fill));
+  }
+  return out;
+}
+
+base::Status Builder::build_fill(const model::Tensor& tensor, FillFile& fill) {
+  auto around = lanes::Surroundings::of_this_process(stoppable_runner(),
+                                                     workspace::Workdir::cache_root() / "tools");
+  // kernel.compiler names the lane's; a fill runs on the host, whatever the lane.
+  model::Contract contract = m_contract;
+  if (contract.kernel.lane != model::Lane::cpu) contract.kernel.compiler.clear();
+  AKO_TRY(lanes::Tool tool, lanes::cpu::Driver().find_tool(contract, around));
+  lanes::cpu::FillRequest request;
+  request.tensor = tensor.name;
+  request.entry = {tensor.fill.file, tensor.fill.symbol};
+  request.exported = inputs::k_fill_symbol;
+  request.include_dirs = m_contract.kernel.include_dirs;
+  request.build_seconds = m_contract.limits.build_seconds;
+  request.task_dir = m_workdir.task();
+  AKO_TRY(request.sources, workspace::take_sources(m_workdir, {tensor.fill.file}));
+  const model::BuildPlan plan = lanes::cpu::fill_plan(request, tool, around);
+  executors::BuildOptions options;
+  options.cache_dir = workspace::Workdir::build_cache();
+  options.runner = stoppable_runner();
+  options.deadline = base::Deadline::after_seconds(m_contract.limits.build_seconds);
+  AKO_TRY(const model::BuildRun run, executors::run_build(plan, options));
+  if (interrupted()) return stopped();
+  AKO_TRY_STATUS(lanes::cpu::read_fill(request, plan, run));
+  fill.library = run.library_path;
+  fill.read = request.sources.snapshot.files;
+  for (auto& file : in_task(run, m_workdir.task())) fill.read.push_back(std::move(file));
+  return {};
+}
+
 std::future<base::Expected<BuildOutcome>>
 begin_build(std::function<base::Expected<BuildOutcome>()> build) {
   return std::async(std::launch::async, std::move(build));
@@ -143,7 +228,10 @@ base::Expected<Built> must_build(base::Expected<BuildOutcome> outcome) {
   if (outcome->built) return std::move(*outcome->built);
   if (outcome->result.error) return tl::unexpected(*outcome->result.error);
   return base::fail(base::ErrorKind::invalid, outcome->result.outcome.reason,
-                    {.where = {}, .found = {}, .allowed = {}, .next = {}});
+                    {.where = "task.toml",
+                     .found = model::to_string(outcome->result.outcome.kind),
+                     .allowed = "a side that builds",
+                     .next = "ako check --build-only shows what the compiler says"});
 }
 
 } // namespace ako::loop

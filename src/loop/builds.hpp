@@ -19,6 +19,15 @@ struct Built {
   model::Artifact artifact;
   model::LaunchSpec spec;
   std::string label;
+  std::vector<model::SourceFile> headers{}; ///< further files of the task that the build read
+};
+
+/// What a tensor with fill recorded or custom is filled from.
+struct FillFile {
+  int index = 0; ///< of the tensor
+  std::string tensor;
+  base::fs::path library;              ///< custom: what the keeper loads
+  std::vector<model::SourceFile> read; ///< of the task; without a hash where nothing was built
 };
 
 /// What came of a build: built, or why not.
@@ -42,6 +51,12 @@ public:
   /// Given sources in the candidate's place: a kept incumbent, a canary.
   base::Expected<BuildOutcome> from_sources(model::Sources sources, lanes::Role role,
                                             const std::vector<std::string>& extra_flags = {});
+  /// The same under another [kernel] than the contract's: of an earlier lane, of a target's
+  /// library.
+  base::Expected<BuildOutcome> from_kernel(model::Sources sources, lanes::Role role,
+                                           const model::Kernel& kernel);
+  /// Builds what custom fills are written in; kind invalid, naming the fill, where that fails.
+  base::Expected<std::vector<FillFile>> fills();
   /// "g++ (Debian 12.2.0) 12.2.0" of the contract's lane; empty when there is none.
   std::string compiler() const;
 
@@ -49,6 +64,7 @@ private:
   /// Kind interrupted when the user asked to stop, whatever came of it.
   base::Expected<BuildOutcome> build(model::Lane lane, lanes::BuildRequest request);
   base::Expected<BuildOutcome> build_to_the_end(model::Lane lane, lanes::BuildRequest request);
+  base::Status build_fill(const model::Tensor& tensor, FillFile& fill);
 
   const workspace::Workdir& m_workdir;
   const model::Contract& m_contract;

@@ -42,7 +42,13 @@ public:
   Run(const profiles::NcuJob& job, const CaptureRequest& request,
       const model::CommandRunner& runner)
       : m_job(job), m_runner(runner), m_deadline(base::Deadline::after_seconds(request.seconds)),
-        m_environment(profiles::job_environment(job, own_environment())) {}
+        m_environment(profiles::job_environment(job, own_environment())) {
+    for (const auto& [name, value] : request.environment) {
+      std::erase_if(m_environment,
+                    [&](const std::string& entry) { return entry.starts_with(name + "="); });
+      m_environment.push_back(name + "=" + value);
+    }
+  }
 
   base::Expected<base::CommandResult> command(std::vector<std::string> argv, std::size_t keep) {
     base::CommandOptions options;

@@ -7,6 +7,7 @@
 #include "profiles/diagnose.hpp"
 #include "profiles/ncu_run.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct CaptureRequest {
   std::int64_t skip = 0, count = 1;
   profiles::ProfileFrom from = profiles::ProfileFrom::start;
   std::string working_folder;
-  std::string lane; ///< moves of this lane only
+  std::string lane;                               ///< moves of this lane only
+  std::map<std::string, std::string> environment; ///< of the target, besides the caller's own
   double seconds = 300;
 };
 

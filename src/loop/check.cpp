@@ -4,10 +4,13 @@
 #include "base/time.hpp"
 #include "evaluation/oracle.hpp"
 #include "loop/ahead.hpp"
+#include "loop/deciding_files.hpp"
 #include "loop/recipes.hpp"
 #include "workspace/snapshot.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace ako::loop {
 namespace {
@@ -24,6 +27,7 @@ public:
   base::Expected<CheckResult> run(CheckDepth depth) {
     const std::int64_t started = base::monotonic_ns();
     m_out.test.contract = m_session.contract().hash;
+    if (depth == CheckDepth::whole) AKO_TRY_STATUS(m_session.record_is_there());
     AKO_TRY_STATUS(build_all());
     if (depth == CheckDepth::build_only) AKO_TRY_STATUS(compile_all());
     if (depth == CheckDepth::interpreted) AKO_TRY_STATUS(interpret());
@@ -63,6 +67,10 @@ private:
     step("build:" + label, true, built.artifact.compile_line);
     m_out.sides.push_back({label, built.artifact.resources, built.artifact.messages});
     m_all.push_back(built);
+  }
+
+  void saw(std::vector<ledger::FileSeen> files) {
+    for (auto& file : files) m_out.test.files.push_back(std::move(file));
   }
 
   /// Where there is no device to compile on at the first call: for the one that the contract names.
@@ -116,15 +124,20 @@ private:
           begin_build([this, name = baseline.name] { return m_builder.baseline(name); }));
     AKO_TRY(Built reference, must_build(judge.get()));
     note("reference", reference);
+    saw(files_of("reference", reference));
     m_sides.reference = std::move(reference);
     for (std::size_t i = 0; i < baselines.size(); ++i) {
       AKO_TRY(Built built, must_build(baselines[i].get()));
-      note("baseline:" + m_session.contract().baselines[i].name, built);
+      const std::string label = "baseline:" + m_session.contract().baselines[i].name;
+      note(label, built);
+      saw(files_of(label, built));
       if (m_baseline.empty()) {
         m_baseline = m_session.contract().baselines[i].name;
         m_sides.candidate = m_sides.incumbent = std::move(built);
       }
     }
+    AKO_TRY(auto fills, files_of_fills(m_session.workdir(), m_builder));
+    saw(std::move(fills));
     AKO_TRY(BuildOutcome candidate, solution.get());
     m_solution = candidate.built;
     if (candidate.built) note("solution", *candidate.built);
@@ -173,7 +186,15 @@ private:
     return m_out.unsettled.has_value();
   }
 
-  /// Right, and a draw. `undecided` is no claim either; what must not come is a winner or a loser.
+  /// `undecided` is no claim either, as long as no difference may be one.
+  static bool is_draw(const model::Verdict& verdict) {
+    const auto kind = verdict.outcome.kind;
+    const bool open = verdict.interval.low <= 0 && verdict.interval.high >= 0;
+    return kind == model::OutcomeKind::equivalent ||
+           (kind == model::OutcomeKind::undecided && open);
+  }
+
+  /// Right, and a draw: what must not come is a winner or a loser.
   base::Status against_itself() {
     auto setup = set_up_sides(m_sides, Scope::whole, m_session.shapes());
     setup.request.second_opinion = false;
@@ -183,12 +204,15 @@ private:
         setup.request.recipes.push_back(*recipe);
     AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
     if (unsettled(report)) return {};
-    const auto kind = report.verdict.outcome.kind;
-    const bool draw =
-        kind == model::OutcomeKind::equivalent || kind == model::OutcomeKind::undecided;
-    step("a/a", draw,
-         fmt::format("{} against itself: {}: {}", m_sides.against, model::to_string(kind),
-                     report.verdict.outcome.reason));
+    if (report.verdict.outcome.kind == model::OutcomeKind::undecided && !is_draw(report.verdict)) {
+      // One interval in a hundred leaves 0 out by itself: all the placements there are, then.
+      setup.request.most_placements = 0;
+      AKO_TRY(report, evaluation::evaluate(setup.request, setup.make_stage));
+      if (unsettled(report)) return {};
+    }
+    step("a/a", is_draw(report.verdict),
+         fmt::format("{} against itself: {}: {}", m_sides.against,
+                     model::to_string(report.verdict.outcome.kind), report.verdict.outcome.reason));
     return {};
   }
 
@@ -201,6 +225,15 @@ private:
     setup.request.second_opinion = false;
     AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
     if (unsettled(report)) return {};
+    if (report.verdict.outcome.kind == model::OutcomeKind::undecided) {
+      // Neither seen nor missed: the machine is too restless to say.
+      m_out.unsettled = model::Outcome{model::OutcomeKind::invalid_measurement,
+                                       model::Fault::machine,
+                                       "a planted slow-down of a quarter could not be told: " +
+                                           report.verdict.outcome.reason,
+                                       {}};
+      return {};
+    }
     const bool seen = report.verdict.outcome.kind == model::OutcomeKind::regressed;
     step("slow_down", seen,
          fmt::format("the same code taking a quarter longer: {}: {}",
@@ -208,23 +241,46 @@ private:
     return {};
   }
 
-  /// An edit that cannot compile must be noticed: what is measured is what stands in solution/.
+  /// An edit that cannot compile must be noticed, in every declared source: what is measured is
+  /// what stands in solution/.
   base::Status canary() {
     AKO_TRY(model::Sources sources,
             workspace::take_snapshot(m_session.workdir(), m_session.contract()));
-    std::vector<model::SourceText> texts = sources.texts;
+    for (const auto& text : sources.texts)
+      if (takes_canary(text.path)) AKO_TRY_STATUS(canary(sources.texts, text.path));
+    return {};
+  }
+
+  static bool is_python(model::Lane lane) {
+    return lane == model::Lane::triton || lane == model::Lane::cute_dsl;
+  }
+
+  /// A module that an interpreter imports is read when it is imported, not when the entry is built.
+  bool takes_canary(const std::string& path) const {
+    const auto& kernel = m_session.contract().kernel;
+    if (path == kernel.entry.file) return true;
+    static const std::set<std::string> compiled = {".c",   ".cc",  ".cpp", ".cxx", ".cu", ".h",
+                                                   ".hpp", ".hxx", ".cuh", ".inl", ".ipp"};
+    const bool declared =
+        std::any_of(kernel.sources.begin(), kernel.sources.end(), [&](const std::string& each) {
+          return base::fs::path(each).lexically_normal() == base::fs::path(path);
+        });
+    return declared && !is_python(kernel.lane) &&
+           compiled.contains(base::fs::path(path).extension().string());
+  }
+
+  base::Status canary(std::vector<model::SourceText> texts, const std::string& path) {
     // No compiler takes this, nor does an interpreter.
     for (auto& text : texts)
-      if (text.path == m_session.contract().kernel.entry.file)
-        text.content += m_session.contract().kernel.lane == model::Lane::triton
+      if (text.path == path)
+        text.content += is_python(m_session.contract().kernel.lane)
                             ? "\ncanary: this edit must be noticed!\n"
                             : "\n#error \"canary: this edit must be noticed\"\n";
     AKO_TRY(BuildOutcome outcome, m_builder.from_sources(workspace::make_sources(std::move(texts)),
                                                          lanes::Role::candidate));
     step("canary", !outcome.built.has_value(),
-         outcome.built ? "an edit of " + m_session.contract().kernel.entry.file +
-                             " that cannot compile was not noticed"
-                       : "an edit of " + m_session.contract().kernel.entry.file + " is noticed");
+         outcome.built ? "an edit of " + path + " that cannot compile was not noticed"
+                       : "an edit of " + path + " is noticed");
     return {};
   }
 

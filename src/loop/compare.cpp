@@ -73,12 +73,36 @@ bool is_stream(const base::Parameter& parameter) {
          parameter.type.find("CUstream") != std::string::npos;
 }
 
-/// The lane of a file, by its name.
+/// Whether one of the two files includes a header of CUTLASS or CuTe.
+bool includes_cutlass(const CompareRequest& request) {
+  for (const auto& file : {request.old_file, request.new_file})
+    if (const auto text = base::read_file(file))
+      for (const auto& include : base::find_includes(*text))
+        if (include.name.starts_with("cutlass/") || include.name.starts_with("cute/")) return true;
+  return false;
+}
+
+/// Whether one of the two Python files imports the CuTe DSL, whose module is cutlass.
+bool imports_cute_dsl(const CompareRequest& request) {
+  for (const auto& file : {request.old_file, request.new_file})
+    if (const auto text = base::read_file(file)) {
+      std::istringstream lines(*text);
+      for (std::string line; std::getline(lines, line);)
+        for (const char* start : {"import cutlass", "from cutlass"})
+          if (line.starts_with(start)) return true;
+    }
+  return false;
+}
+
+/// The lane of the files, by the new one's name and what they include. What the cutlass lane builds
+/// is more than what the cuda lane builds.
 model::Lane lane_of(const CompareRequest& request) {
   if (request.lane) return *request.lane;
   const std::string ending = request.new_file.extension().string();
-  if (ending == ".py") return model::Lane::triton;
-  return ending == ".cu" || ending == ".cuh" ? model::Lane::cuda : model::Lane::cpu;
+  if (ending == ".py")
+    return imports_cute_dsl(request) ? model::Lane::cute_dsl : model::Lane::triton;
+  if (ending != ".cu" && ending != ".cuh") return model::Lane::cpu;
+  return includes_cutlass(request) ? model::Lane::cutlass : model::Lane::cuda;
 }
 
 /// "name(x: DTYPE[...], y: DTYPE[...]) @ M=..." of the last function of a Python file that is no
@@ -164,15 +188,19 @@ base::Expected<Prepared> prepare(const CompareRequest& request) {
     return base::fail(
         base::ErrorKind::usage, "two files alone do not say what they are called with",
         {.where = "ako compare",
-         .found = "no contract line, no --task, no task.toml at or above here",
+         .found = "no --contract, and no task.toml at or above here",
          .allowed = "--contract \"name(x: bfloat16[M,H], y: out bfloat16[M,H], M, H) "
                     "@ M=512 H=4096\"",
          .next = line.empty() ? "ako compare --help" : "fill in: --contract \"" + line + "\""});
   }
-  AKO_TRY(std::string toml, expand_contract_line(*request.contract_line, files));
-  AKO_TRY_STATUS(base::write_file_atomic(root / "task.toml", toml));
+  AKO_TRY(const ExpandedLine expanded, expand_contract_line(*request.contract_line, files));
+  AKO_TRY_STATUS(base::write_file_atomic(root / "task.toml", expanded.toml));
   AKO_TRY(workspace::Workdir workdir, workspace::Workdir::at(root));
-  AKO_TRY(out.contract, model::load_contract(root));
+  auto contract = model::load_contract(root);
+  if (!contract)
+    return tl::unexpected(
+        expanded.told(std::move(contract).error(), (root / "task.toml").string()));
+  out.contract = std::move(*contract);
   out.workdir.emplace(std::move(workdir));
   out.folder.emplace(std::move(folder));
   return out;
@@ -191,7 +219,10 @@ base::Expected<Prepared> prepare_in_task(const CompareRequest& request,
   if (error)
     return base::fail(
         base::ErrorKind::io, "could not copy the task",
-        {.where = task.task().string(), .found = error.message(), .allowed = {}, .next = {}});
+        {.where = task.task().string(),
+         .found = error.message(),
+         .allowed = "a task whose files can be read, and room in the temporary folder",
+         .next = "make them readable, or set TMPDIR to a folder with room"});
   std::set<path> done;
   AKO_TRY_STATUS(
       copy_with_includes(request.new_file, folder.path() / contract.kernel.entry.file, done));

@@ -15,6 +15,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ako::loop {
 
@@ -26,7 +27,16 @@ struct LineFiles {
   model::Lane lane = model::Lane::cpu;
 };
 
-/// The task.toml that the line stands for. Kind usage with the column where it went wrong.
-base::Expected<std::string> expand_contract_line(std::string_view line, const LineFiles& files);
+/// The task.toml that a line stands for, and where each of its lines comes from.
+struct ExpandedLine {
+  std::string toml;
+  std::vector<std::string> origins; ///< "--contract, column 7", "--lane"; one a line of `toml`
+
+  /// An error of reading `toml` as the file `path`, told in the words of who wrote the line.
+  base::Error told(base::Error error, std::string_view path) const;
+};
+
+/// Kind usage with the column where it went wrong.
+base::Expected<ExpandedLine> expand_contract_line(std::string_view line, const LineFiles& files);
 
 } // namespace ako::loop

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double k_deadline_seconds = 120;
 
-base::fs::path place(const std::string& uuid) {
+base::fs::path place_of_device(const std::string& uuid) {
   return workspace::Workdir::cache_root() / "calibration" / (uuid + ".json");
 }
 
@@ -29,12 +29,13 @@ base::Expected<base::Json> calibrate_device(const executors::Device& device) {
                        .found = result.timed_out ? "no answer in time" : result.err.substr(0, 600),
                        .next = "ako doctor"});
   AKO_TRY(const auto json, base::parse_json(result.out, "ako-child calibrate"));
-  AKO_TRY_STATUS(base::write_file_atomic(place(device.uuid), base::dump_json(json, 2) + "\n"));
+  AKO_TRY_STATUS(
+      base::write_file_atomic(place_of_device(device.uuid), base::dump_json(json, 2) + "\n"));
   return json;
 }
 
 std::optional<base::Json> device_calibration(const std::string& uuid) {
-  const auto text = base::read_file(place(uuid), 1 << 20);
+  const auto text = base::read_file(place_of_device(uuid), 1 << 20);
   if (!text) return std::nullopt;
   auto json = base::parse_json(*text, "calibration");
   if (!json || !json->is_object()) return std::nullopt;

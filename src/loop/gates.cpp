@@ -14,23 +14,50 @@ const char* to_string(Gate gate) {
 
 namespace {
 
-std::optional<ClosedGate> contract_gate(const Facts& facts) {
+std::string list_of(const std::vector<std::string>& names) {
+  std::string all;
+  for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
+std::optional<ClosedGate> contract_gate(Claim claim, const Facts& facts) {
   if (!facts.standing.self_test_event)
     return ClosedGate{Gate::contract_proven, "nothing shows yet that this contract can judge",
                       "ako check"};
   if (facts.self_test_contract != facts.contract)
     return ClosedGate{Gate::contract_proven, "task.toml changed since it was checked", "ako check"};
+  if (!facts.changed_since_check.empty())
+    return ClosedGate{Gate::contract_proven,
+                      "changed since the contract was checked: " +
+                          list_of(facts.changed_since_check),
+                      "ako check"};
+  // What is on record already stands as it was proven then.
+  if (!facts.check_names_files && claim != Claim::report)
+    return ClosedGate{
+        Gate::contract_proven,
+        "the check on record does not say which files judged: it is from an older ako",
+        "ako check"};
   if (!facts.self_test_passed)
     return ClosedGate{Gate::contract_proven, "the last `ako check` of this contract failed",
                       "ako check"};
   return std::nullopt;
 }
 
-std::optional<ClosedGate> baseline_gate(const Facts& facts) {
+std::optional<ClosedGate> baseline_gate(Claim claim, const Facts& facts) {
   if (facts.baseline_contract.empty())
     return ClosedGate{Gate::baseline, "no baseline is on record", "ako baseline"};
   if (facts.baseline_contract != facts.contract)
     return ClosedGate{Gate::baseline, "task.toml changed since the baseline was measured",
+                      "ako baseline"};
+  if (!facts.changed_since_baseline.empty())
+    return ClosedGate{Gate::baseline,
+                      "changed since the baseline was measured: " +
+                          list_of(facts.changed_since_baseline),
+                      "ako baseline"};
+  if (!facts.baseline_names_files && claim != Claim::report)
+    return ClosedGate{Gate::baseline,
+                      "the baseline on record does not say from which files it was built: it is "
+                      "from an older ako",
                       "ako baseline"};
   if (facts.baseline_environment != facts.environment)
     return ClosedGate{Gate::baseline, "the baseline was measured on another machine or system",
@@ -43,9 +70,7 @@ std::optional<ClosedGate> reading_gate(const Facts& facts, const std::vector<std
     return ClosedGate{Gate::reading, "what must be read is not known: " + facts.reading_trouble,
                       "ako refs"};
   if (unread.empty()) return std::nullopt;
-  std::string all;
-  for (const auto& name : unread) all += (all.empty() ? "" : ", ") + name;
-  return ClosedGate{Gate::reading, "required and not on record as read: " + all,
+  return ClosedGate{Gate::reading, "required and not on record as read: " + list_of(unread),
                     "ako refs read --required"};
 }
 
@@ -65,11 +90,11 @@ std::vector<ClosedGate> closed_gates(Claim claim, const Facts& facts) {
   };
   if (!facts.harness_trouble.empty())
     add(ClosedGate{Gate::clean_harness, facts.harness_trouble, "ako preflight"});
-  add(contract_gate(facts));
+  add(contract_gate(claim, facts));
   if (claim == Claim::baseline) return out;
   if (claim == Claim::iteration) add(reading_gate(facts, facts.unread));
   if (claim == Claim::port) add(reading_gate(facts, facts.unread_for_port));
-  add(baseline_gate(facts));
+  add(baseline_gate(claim, facts));
   if (claim == Claim::iteration) {
     if (facts.standing.stall_event && !facts.direction_given)
       add(ClosedGate{Gate::direction,
@@ -78,6 +103,9 @@ std::vector<ClosedGate> closed_gates(Claim claim, const Facts& facts) {
     add(citation_gate(facts));
     return out;
   }
+  if (claim == Claim::port && !facts.library_trouble.empty())
+    add(ClosedGate{Gate::library_baseline, facts.library_trouble,
+                   "ako scope --no-library \"why\" (or a [[baseline]] with kind = \"library\")"});
   if (facts.standing.incumbent && !facts.standing.second_opinion_event)
     add(ClosedGate{Gate::second_opinion, "the incumbent has no second opinion on record",
                    "ako try --hypothesis \"...\""});

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "ledger/file_seen.hpp"
 #include "ledger/queries.hpp"
 
 #include <optional>
@@ -20,6 +21,7 @@ namespace ako::loop {
   X(direction,         "direction")         /* after a stall: a direction or another lane        */ \
   X(citation,          "citation")          /* the hypothesis names a guide or a finding         */ \
   X(clean_harness,     "clean-harness")     /* inside an AKO4ALL checkout: clean and at upstream */ \
+  X(library_baseline,  "library-baseline")  /* the fastest known library, or why there is none   */ \
   X(second_opinion,    "second-opinion")    /* the incumbent was confirmed by fresh processes    */
 // clang-format on
 
@@ -44,10 +46,17 @@ struct Facts {
   base::Hash self_test_contract;                      ///< it was about
   base::Hash baseline_contract, baseline_environment; ///< of the last baseline; empty = none
   base::Hash baseline;                                ///< its identity: hash of the fastest library
-  bool direction_given = false;                       ///< with this very step
-  Citation citation = Citation::not_asked;            ///< of this very step
-  std::vector<std::string> unread, unread_for_port;   ///< required guides, by name
+  /// Files that decide and are no longer what they were: "input/reference.cpp (reference)".
+  std::vector<std::string> changed_since_check, changed_since_baseline;
+  /// Records of an older ako do not say which files decided; new claims need to know.
+  bool check_names_files = true, baseline_names_files = true;
+  std::vector<ledger::FileSeen> proven;    ///< what the last check saw
+  std::string baseline_compiler;           ///< that built the library whose hash `baseline` is
+  bool direction_given = false;            ///< with this very step
+  Citation citation = Citation::not_asked; ///< of this very step
+  std::vector<std::string> unread, unread_for_port; ///< required guides, by name
   std::string reading_trouble; ///< why it is not known what must be read; empty = it is
+  std::string library_trouble; ///< why no library is a baseline, unexplained; empty = explained
   std::string harness_trouble; ///< why the AKO4ALL checkout is not clean; empty = clean or none
 };
 

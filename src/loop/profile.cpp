@@ -57,7 +57,12 @@ base::Expected<base::fs::path> find_launcher() {
 
 /// Measured time of one call at the shape: the last iteration of this snapshot, a bench, or the
 /// baseline; 0 where nothing is on record.
-double measured_ns(const Session& session, const Profiled& profiled) {
+double measured_ns(const Session& session, const ProfileRequest& request,
+                   const Profiled& profiled) {
+  if (request.built) {
+    const auto known = request.times_ns.find(profiled.shape);
+    return known == request.times_ns.end() ? 0 : known->second;
+  }
   auto reader = session.reader();
   if (!reader) return 0;
   auto of = [&](const std::vector<ledger::ShapeFigure>& shapes) {
@@ -131,11 +136,12 @@ void add_ceilings(const Session& session, profiles::InferenceInput& in) {
   in.ceilings_from = "measured by ako calibrate";
 }
 
-base::Status infer_into(const Session& session, const Built& built, Profiled& out) {
+base::Status infer_into(const Session& session, const ProfileRequest& request, const Built& built,
+                        Profiled& out) {
   profiles::InferenceInput in;
   in.name = session.contract().kernel.name;
   in.lane = model::to_string(session.contract().kernel.lane);
-  in.time_ns = measured_ns(session, out);
+  in.time_ns = measured_ns(session, request, out);
   in.warm = session.contract().accept.cache == model::CacheState::warm;
   add_ceilings(session, in);
   for (const model::ResolvedShape& shape : session.shapes())
@@ -145,7 +151,7 @@ base::Status infer_into(const Session& session, const Built& built, Profiled& ou
     return base::fail(base::ErrorKind::refused, "nothing was measured that could be reasoned from",
                       {.where = out.side + ", shape " + out.shape,
                        .found = out.why_inferred,
-                       .allowed = {},
+                       .allowed = "figures of that side, or a profile",
                        .next = "ako bench " + out.side + ", then ako profile again"});
   if (in.memory_bytes_per_s <= 0)
     out.warnings.push_back("no ceilings are known: ako calibrate measures them");
@@ -264,6 +270,7 @@ base::Expected<Capture> capture_side(const Session& session, const ProfileReques
   const base::fs::path path = folder.path() / "job.json";
   AKO_TRY_STATUS(base::write_file_atomic(path, base::dump_json(job, 1)));
   wanted.target = {launcher.string(), path.string()};
+  if (request.built) wanted.environment = built->spec.environment;
   wanted.from = profiles::ProfileFrom::marks;
   return capture_with_ncu(ncu, wanted, runner);
 }
@@ -312,7 +319,11 @@ base::Expected<Profiled> profile(const Session& session, const ProfileRequest& r
   Builder builder(session.workdir(), session.contract());
   std::optional<Built> built;
   if (request.command.empty()) {
-    AKO_TRY(built, build_side(session, builder, request.side));
+    if (request.built) {
+      built = request.built;
+    } else {
+      AKO_TRY(built, build_side(session, builder, request.side));
+    }
     out.snapshot = built->sources.snapshot.hash;
   }
   if (request.way == ProfileRequest::Way::infer) {
@@ -337,7 +348,7 @@ base::Expected<Profiled> profile(const Session& session, const ProfileRequest& r
       return base::fail(
           base::ErrorKind::usage, "a command cannot be inferred about",
           {.where = "--infer", .found = {}, .allowed = "a side of the task", .next = {}});
-    AKO_TRY_STATUS(infer_into(session, *built, out));
+    AKO_TRY_STATUS(infer_into(session, request, *built, out));
   }
   AKO_TRY_STATUS(record(session, request, out));
   return out;

@@ -7,6 +7,7 @@
 #include "loop/session.hpp"
 #include "profiles/delta.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +19,9 @@ struct ProfileRequest {
   std::string shape;             ///< tag; empty = the one that takes most of the time
   std::string kernel;            ///< part of a kernel's name
   std::int64_t skip = 0, count = 32;
-  std::vector<std::string> command; ///< instead of the lane's launch
+  std::vector<std::string> command;       ///< instead of the lane's launch
+  std::optional<Built> built;             ///< `side`, built by the caller
+  std::map<std::string, double> times_ns; ///< with `built`: measured time of a call, by shape
   double seconds = 300;
   enum class Way { capture, infer } way = Way::capture; ///< infer: no profiler is started
 };

@@ -13,8 +13,6 @@
 namespace ako::loop {
 namespace {
 
-std::string kept_name(std::int64_t number) { return fmt::format("iter-{}", number); }
-
 /// What the evaluation left on record for this purpose.
 struct Setting {
   std::vector<std::uint64_t> seeds;
@@ -73,7 +71,10 @@ base::Expected<Built> build_against(const Session& session, Builder& builder,
     return must_build(builder.from_sources(std::move(sources), lanes::Role::incumbent));
   }
   return base::fail(base::ErrorKind::invalid, "the record does not say what it was held against",
-                    {.where = "against", .found = label, .allowed = {}, .next = "ako verify"});
+                    {.where = "against",
+                     .found = label,
+                     .allowed = "a baseline or an iteration",
+                     .next = "ako verify"});
 }
 
 /// Shape, tensor and what kind of thing happened there.
@@ -116,7 +117,8 @@ base::Expected<Replayed> replay_iteration(const Session& session, std::int64_t n
                        .next = "check out the commit of that iteration"});
   AKO_TRY(const Target target, session.target());
   Builder builder(session.workdir(), session.contract(), target.architecture());
-  AKO_TRY(model::Sources sources, workspace::read_snapshot(session.workdir(), kept_name(number)));
+  AKO_TRY(model::Sources sources,
+          workspace::read_snapshot(session.workdir(), workspace::kept_name(number)));
   Sides sides;
   AKO_TRY(sides.candidate,
           must_build(builder.from_sources(std::move(sources), lanes::Role::candidate)));

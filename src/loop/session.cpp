@@ -1,8 +1,15 @@
 #include "loop/session.hpp"
 
+#include "loop/deciding_files.hpp"
 #include "loop/environment.hpp"
+#include "loop/harness.hpp"
 #include "loop/reading.hpp"
+#include "loop/trailers.hpp"
+#include "loop/unknowns.hpp"
 #include "model/contract_toml.hpp"
+#include "workspace/sweep.hpp"
+
+#include <fmt/format.h>
 
 namespace ako::loop {
 
@@ -23,6 +30,40 @@ base::Expected<Target> Session::target() const {
   return *m_target;
 }
 
+namespace {
+
+/// Other ledgers of the repository: the lost one may have been moved.
+std::string ledgers_nearby(const base::fs::path& records) {
+  std::string out;
+  std::error_code why;
+  for (base::fs::directory_iterator walk(records.parent_path(), why), end; !why && walk != end;
+       walk.increment(why))
+    if (base::fs::exists(walk->path() / "ledger.sqlite", why))
+      out += (out.empty() ? "" : ", ") + (walk->path() / "ledger.sqlite").string();
+  return out;
+}
+
+} // namespace
+
+base::Status Session::record_is_there() const {
+  AKO_TRY(base::fs::path path, m_workdir.ledger());
+  std::error_code ignored;
+  if (base::fs::exists(path, ignored)) return {};
+  AKO_TRY(const auto heads, heads_in_commits(m_workdir));
+  if (heads.empty()) return {};
+  const std::string others = ledgers_nearby(path.parent_path());
+  return base::fail(
+      base::ErrorKind::stale, "the ledger of this task is gone: its commits name it",
+      {.where = path.string(),
+       .found = fmt::format("no file; {} of {}, the last in {}{}", heads.front().hash.substr(0, 12),
+                            heads.size() == 1 ? "1 head" : fmt::format("{} heads", heads.size()),
+                            heads.front().origin, others.empty() ? "" : "; ledgers at " + others),
+       .allowed = "the ledger that these commits were made with",
+       .next = "put it back there, from a backup or from the clone that the commits were made in "
+               "(its .git/ako), then: ako verify; to begin a new record, go on from a commit "
+               "before the first [iter N]"});
+}
+
 base::Expected<ledger::Reader> Session::reader() const {
   AKO_TRY(base::fs::path path, m_workdir.ledger());
   std::error_code ignored;
@@ -30,16 +71,18 @@ base::Expected<ledger::Reader> Session::reader() const {
     const base::fs::path shipped = m_workdir.task() / "record" / "ledger.sqlite";
     if (base::fs::exists(shipped, ignored)) return ledger::Reader::open(shipped);
   }
+  AKO_TRY_STATUS(record_is_there());
   if (!base::fs::exists(path, ignored))
     return base::fail(base::ErrorKind::refused, "nothing is on record for this task yet",
                       {.where = m_workdir.task().string(),
-                       .found = {},
-                       .allowed = {},
+                       .found = "no ledger",
+                       .allowed = "a task that `ako check` has seen",
                        .next = "ako check, then ako baseline"});
   return ledger::Reader::open(path);
 }
 
 base::Expected<ledger::Writer> Session::writer() const {
+  AKO_TRY_STATUS(record_is_there());
   AKO_TRY(base::fs::path path, m_workdir.ledger());
   return ledger::Writer::open(path, ledger::Open::create);
 }
@@ -53,10 +96,12 @@ base::Expected<base::FileLock> Session::lock() const {
                        .found = lock.error().found,
                        .allowed = "one command that writes at a time; status and log always run",
                        .next = "wait for it, or end that process"});
+  if (lock) workspace::sweep_task(m_workdir);
   return lock;
 }
 
 base::Expected<ledger::Standing> Session::standing() const {
+  AKO_TRY_STATUS(record_is_there());
   AKO_TRY(base::fs::path path, m_workdir.ledger());
   std::error_code ignored;
   if (!base::fs::exists(path, ignored)) return ledger::Standing{};
@@ -65,6 +110,7 @@ base::Expected<ledger::Standing> Session::standing() const {
 }
 
 base::Expected<Facts> Session::facts() const {
+  AKO_TRY_STATUS(record_is_there());
   Facts out;
   out.contract = m_contract.hash;
   // Without the device that a task needs its record can still be read; no gate that asks for the
@@ -76,19 +122,34 @@ base::Expected<Facts> Session::facts() const {
   out.reading_trouble = std::move(unread.trouble);
   AKO_TRY(base::fs::path path, m_workdir.ledger());
   std::error_code ignored;
-  if (!base::fs::exists(path, ignored)) return out;
+  if (!base::fs::exists(path, ignored)) {
+    out.library_trouble = library_trouble(m_contract, {});
+    AKO_TRY(out.harness_trouble, harness_trouble(m_workdir, nullptr));
+    return out;
+  }
   AKO_TRY(ledger::Reader reader, ledger::Reader::open(path));
+  AKO_TRY(out.harness_trouble, harness_trouble(m_workdir, &reader));
   AKO_TRY(out.standing, reader.standing());
+  AKO_TRY(const ScopeFacts scope, scope_facts(reader));
+  out.library_trouble = library_trouble(m_contract, scope);
   AKO_TRY(auto self_test, reader.last<ledger::SelfTest>());
   if (self_test) {
     out.self_test_passed = self_test->payload.passed;
     out.self_test_contract = self_test->payload.contract;
+    out.check_names_files = !self_test->payload.files.empty();
+    out.changed_since_check = changed_files(m_workdir, self_test->payload.files);
+    out.proven = std::move(self_test->payload.files);
   }
   AKO_TRY(auto baseline, reader.last<ledger::Baseline>());
   if (baseline) {
     out.baseline_contract = baseline->payload.contract;
     out.baseline_environment = baseline->payload.environment;
     out.baseline = baseline->payload.hash;
+    for (const auto& entry : baseline->payload.entries)
+      if (entry.artifact.library_hash == out.baseline)
+        out.baseline_compiler = entry.artifact.compiler_identity;
+    out.baseline_names_files = !baseline->payload.files.empty();
+    out.changed_since_baseline = changed_files(m_workdir, baseline->payload.files);
   }
   return out;
 }

@@ -36,12 +36,16 @@ public:
   const model::Contract& contract() const { return m_contract; }
   std::vector<model::ResolvedShape> shapes() const { return m_shapes; }
 
+  /// Kind stale where commits of the task name heads of a ledger that is not there: the record was
+  /// lost, or did not come along. Nothing where the ledger is there, or never was.
+  base::Status record_is_there() const;
   /// For reading: kind refused when nothing is on record yet. Where the record alone is needed and
   /// the task has none of its own, the one that came with a finished task: record/ledger.sqlite.
   base::Expected<ledger::Reader> reader() const;
   /// For appending; made when missing.
   base::Expected<ledger::Writer> writer() const;
-  /// One command changes the task's files at a time; kind refused names the other process.
+  /// One command changes the task's files at a time; kind refused names the other process. What one
+  /// that was killed left half-written is gone then.
   base::Expected<base::FileLock> lock() const;
 
   /// Standing of the record; an empty one when there is none yet.

@@ -18,6 +18,7 @@ namespace {
 
 /// Edge and hidden shapes above this are left to the contract's own shapes.
 constexpr std::int64_t k_edge_bytes = 32ll << 20;
+constexpr std::int64_t k_narrow_elements = std::int64_t{1} << 31;
 constexpr int k_hidden_shapes = 5;
 
 std::vector<model::ResolvedShape> resolve_cases(const model::Contract& contract,
@@ -28,7 +29,52 @@ std::vector<model::ResolvedShape> resolve_cases(const model::Contract& contract,
   return out;
 }
 
+/// Custom fills are built, or found in the cache, when the stage is made.
+evaluation::StageFactory with_fills(const workspace::Workdir& workdir,
+                                    const model::Contract& contract,
+                                    evaluation::ChildStageOptions options) {
+  return [workdir, &contract,
+          options = std::move(options)]() -> base::Expected<std::unique_ptr<evaluation::Stage>> {
+    evaluation::ChildStageOptions with = options;
+    AKO_TRY(const auto fills, Builder(workdir, contract).fills());
+    for (const auto& fill : fills)
+      if (!fill.library.empty()) with.custom_fills[fill.index] = fill.library;
+    return evaluation::make_child_stage(with);
+  };
+}
+
+/// What the limit leaves out: edges, and indices beyond 32 bits where the axes allow them.
+std::vector<std::string> beyond_edges(const model::Contract& contract,
+                                      const std::vector<model::ResolvedShape>& shapes) {
+  const auto bytes_of = [](const model::ResolvedShape& shape) {
+    std::int64_t sum = 0;
+    for (const auto& tensor : shape.tensors) sum += tensor.bytes;
+    return sum;
+  };
+  const auto is_wide = [](const model::ResolvedShape& shape) {
+    return std::any_of(shape.tensors.begin(), shape.tensors.end(),
+                       [](const auto& tensor) { return tensor.elements > k_narrow_elements; });
+  };
+  std::vector<std::string> out;
+  bool wide = std::any_of(contract.axes.begin(), contract.axes.end(), [](const model::Axis& axis) {
+    return axis.kind == model::Axis::Kind::var && axis.max == INT64_MAX;
+  });
+  for (const auto& edge : resolve_cases(contract, model::edge_shapes(contract, INT64_MAX))) {
+    wide = wide || is_wide(edge);
+    if (const auto bytes = bytes_of(edge); bytes > k_edge_bytes)
+      out.push_back(fmt::format("{}: {} MiB, edges above {} MiB are not judged", edge.tag,
+                                bytes >> 20, k_edge_bytes >> 20));
+  }
+  if (wide && std::none_of(shapes.begin(), shapes.end(), is_wide))
+    out.push_back("tensors of more than 2^31 elements: the axes allow them, no [[shape]] has one");
+  return out;
+}
+
 } // namespace
+
+std::vector<model::ShapeCase> judged_edges(const model::Contract& contract) {
+  return model::edge_shapes(contract, k_edge_bytes);
+}
 
 Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& contract,
                   const std::vector<model::ResolvedShape>& shapes, const Sides& sides,
@@ -40,7 +86,8 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
   request.contract = &contract;
   request.shapes = shapes;
   if (scope == Scope::whole) {
-    request.edges = resolve_cases(contract, model::edge_shapes(contract, k_edge_bytes));
+    request.edges = resolve_cases(contract, judged_edges(contract));
+    request.unproven = beyond_edges(contract, shapes);
     request.hidden = resolve_cases(
         contract, model::hidden_shapes(contract, out.hidden_seed, k_hidden_shapes, k_edge_bytes));
   }
@@ -69,7 +116,7 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
   options.device = target.id();
   options.cache_dir = workspace::Workdir::cache_root() / "device";
   options.cores = measuring_cores(contract.limits.threads);
-  out.make_stage = evaluation::child_stage_factory(std::move(options));
+  out.make_stage = with_fills(workdir, contract, std::move(options));
   return out;
 }
 

@@ -29,6 +29,9 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
                   const std::vector<inputs::Recipe>& recipes, Scope scope, const Target& target,
                   std::optional<std::uint64_t> hidden_seed = std::nullopt);
 
+/// Edge shapes that are judged beside the contract's own.
+std::vector<model::ShapeCase> judged_edges(const model::Contract& contract);
+
 /// p50, p95 and mean per shape of one side's samples.
 std::vector<ledger::ShapeFigure> figures(const model::Samples& samples,
                                          const std::vector<model::ResolvedShape>& shapes,

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "executors/lease.hpp"
+#include "loop/change.hpp"
+#include "loop/prediction.hpp"
 #include "loop/recipes.hpp"
 #include "loop/session.hpp"
 #include "loop/setup.hpp"
 #include "loop/state.hpp"
+#include "loop/stops.hpp"
 
 #include <optional>
 #include <string>
@@ -16,6 +19,7 @@ namespace ako::loop {
 struct TryRequest {
   std::string hypothesis, prediction, cites, direction;
   std::optional<double> predicted_gain;
+  std::string predict; ///< loop/prediction.hpp: recorded before, held against the figures after
   ledger::Explore explore = ledger::Explore::no;
   std::optional<std::string> waive;     ///< why closed gates are passed over
   std::string waived_by = "user";       ///< or "campaign file"
@@ -36,8 +40,15 @@ struct TryResult {
   evaluation::Phases phases;
   double build_seconds = 0;
   bool build_cached = false;
+  std::vector<TermOutcome> predicted;               ///< what came of --predict
+  ChangeWidth width;                                ///< of the change against the incumbent
+  std::optional<ledger::IterationRow> tried_before; ///< the same attempt, as it ended then
+  std::vector<Stop> stops;
   std::vector<std::string> warnings;
 };
+
+/// Reasons to stop and think that are on record now.
+base::Expected<std::vector<Stop>> standing_stops(const Session& session);
 
 /// Writes ITERATIONS.md and its like after an event; from a room above.
 using TextWriter = std::function<base::Status(const Session&)>;
@@ -47,10 +58,11 @@ base::Expected<TryResult> try_candidate(const Session& session, const TryRequest
 
 /// The sources that count now: the last kept candidate, or the fastest baseline.
 struct Incumbent {
-  std::string label;          ///< "iteration 4", "baseline:first"
-  std::int64_t iteration = 0; ///< 0 = a baseline
-  model::Sources sources;     ///< of a kept candidate
-  std::string baseline;       ///< its name otherwise
+  std::string label;                   ///< "iteration 4", "baseline:first"
+  std::int64_t iteration = 0;          ///< 0 = a baseline
+  model::Sources sources;              ///< of a kept candidate
+  std::string baseline;                ///< its name otherwise
+  std::optional<model::Kernel> kernel; ///< where it was kept under another [kernel]: another lane
 };
 /// Name of the baseline that counts: the fastest measured, else the first of the contract.
 base::Expected<std::string> fastest_baseline(const Session& session);

@@ -13,7 +13,7 @@ using base::Json;
 
 namespace {
 
-Expected<Json> list(const Json& json, std::string_view key) {
+Expected<Json> list_at(const Json& json, std::string_view key) {
   AKO_TRY(Json value, base::get<Json>(json, key));
   if (!value.is_array())
     return fail(
@@ -58,7 +58,7 @@ Expected<Snapshot> snapshot_from_json(const Json& json) {
   Snapshot snapshot;
   AKO_TRY(snapshot.hash, base::get<std::string>(json, "hash"));
   AKO_TRY(snapshot.git_tree, base::get<std::string>(json, "git_tree"));
-  AKO_TRY(const Json files, list(json, "files"));
+  AKO_TRY(const Json files, list_at(json, "files"));
   for (const Json& each : files) {
     SourceFile file;
     AKO_TRY(file.path, base::get<std::string>(each, "path"));
@@ -98,7 +98,7 @@ Expected<Artifact> artifact_from_json(const Json& json) {
   AKO_TRY(artifact.cache_key, base::get<std::string>(json, "cache_key"));
   AKO_TRY(artifact.compile_line, base::get<std::string>(json, "compile_line"));
   AKO_TRY(artifact.compiler_identity, base::get<std::string>(json, "compiler_identity"));
-  AKO_TRY(const Json messages, list(json, "messages"));
+  AKO_TRY(const Json messages, list_at(json, "messages"));
   for (const Json& each : messages) {
     AKO_TRY(CompilerMessage message, message_from(each));
     artifact.messages.push_back(std::move(message));

@@ -24,6 +24,7 @@ constexpr KeySpec k_top[] = {
     {"tunable", "list of tables", "none", "parameters of the candidate that a search may set"},
     {"gate", "list of tables", "none", "commands that must also be satisfied"},
     {"limits", "table", "see below", "time and memory that a run may take"},
+    {"port", "table", "none", "where a winner goes; no part of the contract's identity"},
 };
 
 constexpr KeySpec k_kernel[] = {
@@ -84,7 +85,7 @@ constexpr KeySpec k_tensor[] = {
     {"workspace", "undefined, zeroed once", "undefined", "role workspace: what the kernel may rely on"},
 };
 
-constexpr KeySpec k_fill[] = {
+constexpr KeySpec k_fill_keys[] = {
     {"kind", "uniform, normal, index, offsets, permutation, recorded, custom", "required", "the recipe"},
     {"low", "number", "-1; integers: by dtype", "uniform: smallest value"},
     {"high", "number", "1; integers: by dtype", "uniform: largest value (integers: included)"},
@@ -156,7 +157,7 @@ constexpr KeySpec k_tunable[] = {
 constexpr KeySpec k_gate[] = {
     {"name", "identifier", "required", "unique among gates"},
     {"command", "string", "required", "what is run"},
-    {"read", "string", "required", "JSON pointer or regular expression that finds its number"},
+    {"read", "string", "required", "JSON pointer, regular expression, or sglang:, vllm:, diffusion: KEY that finds its number"},
     {"must", "string", "required", "what the number must reach, such as >= 0.99*base"},
 };
 
@@ -172,13 +173,31 @@ constexpr KeySpec k_limits[] = {
     {"threads", "integer", "1", "cores a call may use on the cpu lane; 0 = all there are"},
 };
 
+constexpr KeySpec k_port[] = {
+    {"repository", "path", "required", "git repository that the kernel comes from, from the task folder or absolute"},
+    {"branch", "string", "the one checked out there", "branch that the port is made for; it is not moved"},
+    {"folder", "path", "required", "folder in the repository for kernel/ and the dispatch"},
+    {"call_site", "path", "none", "file in the repository whose call is led to the new kernel"},
+    {"call", "string", "none", "callee as it is written there, such as engine::rmsnorm"},
+    {"patches", "list of paths", "none", "git diffs in the task that integrate instead, or as well"},
+    {"paths", "list of paths", "none", "files and folders in the repository that patches may touch"},
+    {"switch", "identifier", "required", "keeps the old path reachable"},
+    {"switch_kind", "environment, macro", "environment", "read at run time, or defined when compiling"},
+    {"otherwise", "new, old", "new", "the path taken where the switch says nothing"},
+    {"build", "string", "none", "command that builds the repository, run in a work tree's root"},
+    {"build_seconds", "number", "600", "for one build"},
+    {"library", "path", "none", "shared library that the build makes, to be measured"},
+    {"measure", "string", "none", "its C symbol, or package.module:function in Python, that takes the contract's arguments"},
+    {"compile_commands", "path", "none", "compile_commands.json that the build writes, to compare flags"},
+};
+
 constexpr SectionSpec k_sections[] = {
     {"", "top level", k_top},
     {"kernel", "[kernel]", k_kernel},
     {"entry", "entry = { ... }", k_entry},
     {"axes", "[axes]", k_axis},
     {"tensor", "[[tensor]]", k_tensor},
-    {"fill", "fill = { ... }", k_fill},
+    {"fill", "fill = { ... }", k_fill_keys},
     {"scalar", "[[scalar]]", k_scalar},
     {"shape", "[[shape]]", k_shape},
     {"reference", "[reference]", k_reference},
@@ -189,6 +208,7 @@ constexpr SectionSpec k_sections[] = {
     {"tunable", "[[tunable]]", k_tunable},
     {"gate", "[[gate]]", k_gate},
     {"limits", "[limits]", k_limits},
+    {"port", "[port]", k_port},
 };
 // clang-format on
 

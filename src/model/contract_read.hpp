@@ -1,6 +1,7 @@
 // The readers of task.toml's sections, and the checks across them. Internal to this room.
 #pragma once
 
+#include "base/fs.hpp"
 #include "model/contract.hpp"
 #include "model/toml_section.hpp"
 
@@ -22,12 +23,16 @@ base::Status read_reference(const Reading& reading);
 base::Status read_baselines(const Reading& reading);
 base::Status read_judging(const Reading& reading); ///< tolerance, cost, accept
 base::Status read_extras(const Reading& reading);  ///< tunables, gates, limits
+base::Status check_port(const Reading& reading);   ///< [port] is lawful, where it stands
 /// Expressions of expr axes name axes that are there, and no axis rests on itself.
 base::Status check_axes(const Reading& reading);
 /// Names, roles, properties and arguments across sections.
 base::Status check_contract(const Reading& reading);
 /// Every shape resolves: sizes, strides, limits, scalars and costs.
 base::Status check_shapes(const Reading& reading);
+/// Files and folders that the contract names are there, below `task`; none that judges, is measured
+/// against or fills inputs is the candidate's.
+base::Status check_files(const Reading& reading, const base::fs::path& task);
 
 /// Kind invalid when a list is longer than a contract can need; bounds the work of all checks.
 base::Status check_count(const Section& section, std::size_t count, std::size_t most,

@@ -1,4 +1,5 @@
 #include "model/contract_read.hpp"
+#include "model/letters.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -13,8 +14,7 @@ using base::Status;
 
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_word(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+bool is_word(char c) { return is_letter(c) || is_digit(c); }
 
 constexpr std::size_t k_longest_identifier = 64;
 constexpr std::string_view k_cpp_extensions[] = {".cpp", ".cc", ".cxx", ".c", ".hpp", ".h", ".ipp"};

@@ -18,7 +18,7 @@ base::Expected<Contract> parse_contract(std::string_view toml, std::string_view 
 base::Expected<Contract> load_contract(const std::filesystem::path& task_dir);
 
 /// The contract as ako understood it: every default spelled out, canonical order. parse(echo(c)) ==
-/// c.
+/// c. Contract::hash is that of the echo without gates.
 std::string echo_toml(const Contract& contract);
 base::Json to_json(const Contract& contract);
 

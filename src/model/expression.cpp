@@ -1,5 +1,7 @@
 #include "model/expression.hpp"
 
+#include "model/letters.hpp"
+
 #include <algorithm>
 #include <charconv>
 
@@ -32,8 +34,6 @@ constexpr Function k_functions[] = {
     {"min", Code::min}, {"max", Code::max}, {"ceildiv", Code::ceildiv}};
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 const Function* function_named(std::string_view name) {
   for (const Function& each : k_functions)

@@ -9,23 +9,23 @@ using base::Json;
 
 namespace {
 
-struct Row {
+struct OutcomeRow {
   OutcomeKind kind;
   const char* text;
   Fault fault;
   int code;
 };
 
-constexpr Row k_rows[] = {
+constexpr OutcomeRow k_outcome_rows[] = {
 #define AKO_X(name, fault, code) {OutcomeKind::name, #name, Fault::fault, code},
     AKO_OUTCOMES(AKO_X)
 #undef AKO_X
 };
 
-const Row& row(OutcomeKind kind) {
+const OutcomeRow& outcome_row(OutcomeKind kind) {
   const auto index = static_cast<std::size_t>(kind);
-  AKO_CHECK(index < std::size(k_rows), "an OutcomeKind is one of its enumerators");
-  return k_rows[index];
+  AKO_CHECK(index < std::size(k_outcome_rows), "an OutcomeKind is one of its enumerators");
+  return k_outcome_rows[index];
 }
 
 constexpr Fault k_faults[] = {Fault::none, Fault::candidate, Fault::task, Fault::machine,
@@ -33,7 +33,8 @@ constexpr Fault k_faults[] = {Fault::none, Fault::candidate, Fault::task, Fault:
 
 std::string outcome_list() {
   std::string out;
-  for (const Row& each : k_rows) out += (out.empty() ? "" : ", ") + std::string(each.text);
+  for (const OutcomeRow& each : k_outcome_rows)
+    out += (out.empty() ? "" : ", ") + std::string(each.text);
   return out;
 }
 
@@ -48,7 +49,7 @@ Expected<Evidence> evidence_from_json(const Json& json) {
 
 } // namespace
 
-const char* to_string(OutcomeKind kind) { return row(kind).text; }
+const char* to_string(OutcomeKind kind) { return outcome_row(kind).text; }
 
 const char* to_string(Fault fault) {
   switch (fault) {
@@ -71,7 +72,7 @@ const char* to_string(Decision decision) {
 }
 
 std::optional<OutcomeKind> outcome_from(std::string_view text) {
-  for (const Row& each : k_rows)
+  for (const OutcomeRow& each : k_outcome_rows)
     if (text == each.text) return each.kind;
   return std::nullopt;
 }
@@ -82,9 +83,9 @@ std::optional<Decision> decision_from(std::string_view text) {
   return std::nullopt;
 }
 
-Fault default_fault(OutcomeKind kind) { return row(kind).fault; }
+Fault default_fault(OutcomeKind kind) { return outcome_row(kind).fault; }
 
-int exit_code(OutcomeKind kind) { return row(kind).code; }
+int exit_code(OutcomeKind kind) { return outcome_row(kind).code; }
 
 Json to_json(const Outcome& outcome) {
   Json evidence = Json::array();

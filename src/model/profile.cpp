@@ -5,7 +5,7 @@ namespace {
 
 using base::Json;
 
-Json optional_number(const std::optional<double>& value, double scale = 1) {
+Json scaled_or_null(const std::optional<double>& value, double scale = 1) {
   return value ? base::number_or_null(*value * scale) : Json(nullptr);
 }
 
@@ -15,7 +15,7 @@ Json to_json(const Finding& finding) {
     evidence.push_back({{"metric", item.metric},
                         {"value", base::number_or_null(item.value)},
                         {"unit", item.unit},
-                        {"threshold", optional_number(item.threshold)}});
+                        {"threshold", scaled_or_null(item.threshold)}});
   if (!finding.gain_basis.empty())
     evidence.push_back({{"metric", "bound of the gain: " + finding.gain_basis},
                         {"value", base::number_or_null(finding.gain_bound * 100)},
@@ -41,9 +41,9 @@ Json to_json(const KernelDiagnosis& kernel) {
   return {{"name", kernel.name},
           {"launch", kernel.launch},
           {"device", kernel.device},
-          {"duration_ns", optional_number(kernel.duration_ns)},
+          {"duration_ns", scaled_or_null(kernel.duration_ns)},
           {"class", kernel.kind},
-          {"at_ceiling_pct", optional_number(kernel.at_ceiling, 100)},
+          {"at_ceiling_pct", scaled_or_null(kernel.at_ceiling, 100)},
           {"findings", std::move(findings)}};
 }
 

@@ -5,6 +5,10 @@
 
 namespace ako::model {
 
+/// An error of kind invalid.
+tl::unexpected<base::Error> wrong_value(std::string where, std::string message, std::string found,
+                                        std::string allowed, std::string next = {});
+
 /// Values of the var, const and expr axes. Errors: where = the axis.
 base::Expected<AxisValues> resolve_axes(const Contract& contract, const ShapeCase& shape);
 

@@ -17,22 +17,14 @@ using base::Status;
 
 namespace {
 
-tl::unexpected<base::Error> wrong(std::string where, std::string message, std::string found,
-                                  std::string allowed) {
-  return fail(ErrorKind::invalid, std::move(message),
-              {.where = std::move(where),
-               .found = std::move(found),
-               .allowed = std::move(allowed),
-               .next = {}});
-}
-
 Status place_var(const Axis& axis, const ShapeCase& shape, AxisValues& out) {
   const auto value = shape.axes.find(axis.name);
   if (value == shape.axes.end())
-    return wrong(axis.name, "the axis has no value in this shape", "nothing", lawful_text(axis));
+    return wrong_value(axis.name, "the axis has no value in this shape", "nothing",
+                       lawful_text(axis));
   if (!is_lawful(axis, value->second))
-    return wrong(axis.name, "unlawful value of the axis", std::to_string(value->second),
-                 lawful_text(axis));
+    return wrong_value(axis.name, "unlawful value of the axis", std::to_string(value->second),
+                       lawful_text(axis));
   out[axis.name] = value->second;
   return {};
 }
@@ -49,18 +41,19 @@ Status place_expressions(const Contract& contract, AxisValues& out) {
         continue;
       auto value = axis.expression->evaluate(out);
       if (!value)
-        return wrong(axis.name, value.error().message,
-                     axis.expression->text() + (value.error().found.empty() ? "" : ": ") +
-                         value.error().found,
-                     value.error().allowed);
+        return wrong_value(axis.name, value.error().message,
+                           axis.expression->text() + (value.error().found.empty() ? "" : ": ") +
+                               value.error().found,
+                           value.error().allowed);
       out[axis.name] = *value;
       progress = true;
     }
   }
   for (const Axis& axis : contract.axes)
     if (axis.kind == Axis::Kind::expr && !out.contains(axis.name))
-      return wrong(axis.name, "the expr axis depends on itself, or on an axis that is not there",
-                   axis.expression->text(), "an expression over other axes");
+      return wrong_value(axis.name,
+                         "the expr axis depends on itself, or on an axis that is not there",
+                         axis.expression->text(), "an expression over other axes");
   return {};
 }
 
@@ -97,10 +90,10 @@ std::int64_t contracted_length(const Contract& contract, const AxisValues& axes)
 Expected<double> work(const char* key, const std::string& text, const AxisValues& axes) {
   AKO_TRY(const Expression expression, Expression::parse(text));
   const auto value = expression.evaluate(axes);
-  if (!value) return wrong(key, value.error().message, text, value.error().allowed);
+  if (!value) return wrong_value(key, value.error().message, text, value.error().allowed);
   if (*value < 0)
-    return wrong(key, "the amount of work is negative", fmt::format("{} = {}", text, *value),
-                 "at least 0");
+    return wrong_value(key, "the amount of work is negative", fmt::format("{} = {}", text, *value),
+                       "at least 0");
   return static_cast<double>(*value);
 }
 
@@ -140,10 +133,10 @@ Status resolve_work(const Contract& contract, ResolvedShape& resolved) {
   AKO_TRY(const Expression length, Expression::parse(contract.tolerance.accumulate));
   const auto value = length.evaluate(resolved.axes);
   if (!value)
-    return wrong("accumulate", value.error().message, length.text(), value.error().allowed);
+    return wrong_value("accumulate", value.error().message, length.text(), value.error().allowed);
   if (*value < 1)
-    return wrong("accumulate", "the length of the longest sum is below 1",
-                 fmt::format("{} = {}", length.text(), *value), "at least 1");
+    return wrong_value("accumulate", "the length of the longest sum is below 1",
+                       fmt::format("{} = {}", length.text(), *value), "at least 1");
   resolved.accumulate = *value;
   return {};
 }

@@ -11,28 +11,28 @@ using base::Expected;
 using base::fail;
 using base::Status;
 
-namespace {
-
-// Sizes in bits must fit as well.
-constexpr std::int64_t k_most_elements = INT64_MAX / 64;
-
-tl::unexpected<base::Error> wrong(std::string key, std::string message, std::string found,
-                                  std::string allowed, std::string next = {}) {
+tl::unexpected<base::Error> wrong_value(std::string where, std::string message, std::string found,
+                                        std::string allowed, std::string next) {
   return fail(ErrorKind::invalid, std::move(message),
-              {.where = std::move(key),
+              {.where = std::move(where),
                .found = std::move(found),
                .allowed = std::move(allowed),
                .next = std::move(next)});
 }
+
+namespace {
+
+// Sizes in bits must fit as well.
+constexpr std::int64_t k_most_elements = INT64_MAX / 64;
 
 Expected<std::int64_t> value_of(const char* key, const Expression& expression,
                                 const AxisValues& axes) {
   auto value = expression.evaluate(axes);
   if (value) return *value;
   const base::Error& error = value.error();
-  return wrong(key, error.message,
-               error.found.empty() ? error.where : error.where + ": " + error.found, error.allowed,
-               error.next);
+  return wrong_value(key, error.message,
+                     error.found.empty() ? error.where : error.where + ": " + error.found,
+                     error.allowed, error.next);
 }
 
 Status resolve_sizes(const Tensor& tensor, const AxisValues& axes, ResolvedTensor& out) {
@@ -40,12 +40,12 @@ Status resolve_sizes(const Tensor& tensor, const AxisValues& axes, ResolvedTenso
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     AKO_TRY(const std::int64_t size, value_of("shape", tensor.shape[i], axes));
     if (size < 1)
-      return wrong("shape", fmt::format("dimension {} has zero elements or fewer", i),
-                   fmt::format("{} = {}", tensor.shape[i].text(), size), "at least 1");
+      return wrong_value("shape", fmt::format("dimension {} has zero elements or fewer", i),
+                         fmt::format("{} = {}", tensor.shape[i].text(), size), "at least 1");
     if (__builtin_mul_overflow(out.elements, size, &out.elements) || out.elements > k_most_elements)
-      return wrong("shape", "the tensor is too large to be counted",
-                   fmt::format("{} = {}", tensor.shape[i].text(), size),
-                   fmt::format("at most {} elements", k_most_elements));
+      return wrong_value("shape", "the tensor is too large to be counted",
+                         fmt::format("{} = {}", tensor.shape[i].text(), size),
+                         fmt::format("at most {} elements", k_most_elements));
     out.shape.push_back(size);
   }
   return {};
@@ -78,7 +78,7 @@ bool never_overlaps(const ResolvedTensor& tensor) {
   return true;
 }
 
-std::string listed(const std::vector<std::int64_t>& values) {
+std::string numbers_listed(const std::vector<std::int64_t>& values) {
   return fmt::format("[{}]", fmt::join(values, ", "));
 }
 
@@ -88,13 +88,13 @@ Status resolve_strides(const Tensor& tensor, const AxisValues& axes, ResolvedTen
     out.strides = tensor.layout == "column_major" ? packed(out.shape, true) : row_major;
   } else {
     if (tensor.strides.size() != out.shape.size())
-      return wrong("strides", "'strides' and 'shape' differ in length",
-                   std::to_string(tensor.strides.size()), std::to_string(out.shape.size()));
+      return wrong_value("strides", "'strides' and 'shape' differ in length",
+                         std::to_string(tensor.strides.size()), std::to_string(out.shape.size()));
     for (const Expression& each : tensor.strides) {
       AKO_TRY(const std::int64_t stride, value_of("strides", each, axes));
       if (stride < 0)
-        return wrong("strides", "a stride is negative", fmt::format("{} = {}", each.text(), stride),
-                     "at least 0");
+        return wrong_value("strides", "a stride is negative",
+                           fmt::format("{} = {}", each.text(), stride), "at least 0");
       out.strides.push_back(stride);
     }
   }
@@ -106,14 +106,16 @@ Status resolve_strides(const Tensor& tensor, const AxisValues& axes, ResolvedTen
     if (__builtin_mul_overflow(out.shape[i] - 1, out.strides[i], &reach) ||
         __builtin_add_overflow(out.span_elements, reach, &out.span_elements) ||
         out.span_elements > k_most_elements)
-      return wrong("strides", "the tensor reaches too far to be counted", listed(out.strides),
-                   fmt::format("a span of at most {} elements", k_most_elements));
+      return wrong_value("strides", "the tensor reaches too far to be counted",
+                         numbers_listed(out.strides),
+                         fmt::format("a span of at most {} elements", k_most_elements));
   }
   if (tensor.role != TensorRole::in && !never_overlaps(out))
-    return wrong("strides", "the strides make elements overlap",
-                 fmt::format("shape {}, strides {}", listed(out.shape), listed(out.strides)),
-                 "strides in which each dimension steps over the ones below it",
-                 "only tensors of role in may overlap");
+    return wrong_value(
+        "strides", "the strides make elements overlap",
+        fmt::format("shape {}, strides {}", numbers_listed(out.shape), numbers_listed(out.strides)),
+        "strides in which each dimension steps over the ones below it",
+        "only tensors of role in may overlap");
   return {};
 }
 
@@ -123,10 +125,10 @@ Status resolve_limit(const Tensor& tensor, const AxisValues& axes, ResolvedTenso
     const std::int64_t last = out.shape.empty() ? 1 : out.shape.back();
     if (class_of(out.dtype) == DtypeClass::integer &&
         static_cast<double>(last - 1) > integer_range(out.dtype).high)
-      return wrong("shape", "the last dimension holds more places than the dtype can name",
-                   std::to_string(last),
-                   fmt::format("at most {:.0f} for {}", integer_range(out.dtype).high + 1,
-                               to_string(out.dtype)));
+      return wrong_value("shape", "the last dimension holds more places than the dtype can name",
+                         std::to_string(last),
+                         fmt::format("at most {:.0f} for {}", integer_range(out.dtype).high + 1,
+                                     to_string(out.dtype)));
     return {};
   }
   if (fill.kind != Fill::index && fill.kind != Fill::offsets) return {};
@@ -136,9 +138,9 @@ Status resolve_limit(const Tensor& tensor, const AxisValues& axes, ResolvedTenso
   const std::int64_t largest = fill.kind == Fill::index ? out.fill_limit - 1 : out.fill_limit;
   if (out.fill_limit < 1 || (class_of(out.dtype) == DtypeClass::integer &&
                              static_cast<double>(largest) > integer_range(out.dtype).high))
-    return wrong("fill.limit", "the limit of the fill is out of range",
-                 fmt::format("{} = {}", fill.limit, out.fill_limit),
-                 fmt::format("at least 1, and what {} can hold", to_string(out.dtype)));
+    return wrong_value("fill.limit", "the limit of the fill is out of range",
+                       fmt::format("{} = {}", fill.limit, out.fill_limit),
+                       fmt::format("at least 1, and what {} can hold", to_string(out.dtype)));
   return {};
 }
 
@@ -155,7 +157,7 @@ Expected<ResolvedTensor> resolve_tensor(const Tensor& tensor, const AxisValues& 
   } else {
     const auto dtype = dtypes.find(tensor.dtype_axis);
     if (dtype == dtypes.end())
-      return wrong("dtype", "the dtype axis has no value", tensor.dtype_axis, "a dtype");
+      return wrong_value("dtype", "the dtype axis has no value", tensor.dtype_axis, "a dtype");
     out.dtype = dtype->second;
   }
   AKO_TRY_STATUS(resolve_sizes(tensor, axes, out));
@@ -174,9 +176,9 @@ Expected<double> resolve_scalar(const Scalar& scalar, const AxisValues& axes) {
   // Scalars travel as doubles: an integer beyond 2^53 would arrive as another one.
   constexpr std::int64_t k_exact = std::int64_t{1} << 53;
   if (value < -k_exact || value > k_exact || as_double < range.low || as_double > range.high)
-    return wrong("expr", "the scalar does not fit its dtype",
-                 fmt::format("{} = {}", scalar.expression->text(), value),
-                 fmt::format("what {} can hold, at most 2^53", to_string(scalar.dtype)));
+    return wrong_value("expr", "the scalar does not fit its dtype",
+                       fmt::format("{} = {}", scalar.expression->text(), value),
+                       fmt::format("what {} can hold, at most 2^53", to_string(scalar.dtype)));
   return as_double;
 }
 

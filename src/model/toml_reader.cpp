@@ -31,7 +31,6 @@ using base::Status;
 
 namespace {
 
-constexpr std::size_t k_most_bytes = 1u << 20;
 // The parser bounds nested values but not dotted keys; each dot is a table within a table.
 constexpr std::ptrdiff_t k_most_dots_in_line = 1000;
 constexpr std::size_t k_most_shown = 60;
@@ -93,11 +92,11 @@ TomlNode convert(const toml::node& node) {
 
 /// What the parser would not survive, refused beforehand.
 Status check_text(std::string_view text, std::string_view file) {
-  if (text.size() > k_most_bytes)
+  if (text.size() > k_most_toml_bytes)
     return fail(ErrorKind::invalid, "the file is too large for a contract",
                 {.where = std::string(file),
                  .found = fmt::format("{} bytes", text.size()),
-                 .allowed = fmt::format("at most {} bytes", k_most_bytes),
+                 .allowed = fmt::format("at most {} bytes", k_most_toml_bytes),
                  .next = {}});
   int line = 1;
   for (std::size_t start = 0; start < text.size(); ++line) {

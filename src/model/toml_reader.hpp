@@ -10,6 +10,9 @@
 
 namespace ako::model {
 
+/// Of a document.
+inline constexpr std::size_t k_most_toml_bytes = 1u << 20;
+
 /// Line and column from 1; columns count characters.
 struct Place {
   int line = 1, column = 1;

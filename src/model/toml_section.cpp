@@ -11,6 +11,15 @@ using base::Expected;
 using base::fail;
 using base::Status;
 
+namespace {
+
+/// Where nothing better is known than what is allowed.
+std::string or_look_up(std::string next) {
+  return next.empty() ? "correct it there; docs/task-toml.md describes every key" : next;
+}
+
+} // namespace
+
 Section::Section(std::string_view file, std::string path, const TomlNode& table, Place place,
                  std::string_view spec)
     : m_file(file), m_path(std::move(path)), m_table(&table), m_place(place),
@@ -35,7 +44,7 @@ tl::unexpected<base::Error> Section::error_at(const TomlNode& node, std::string_
               {.where = where(key, node.place),
                .found = describe(node),
                .allowed = std::move(allowed),
-               .next = std::move(next)});
+               .next = or_look_up(std::move(next))});
 }
 
 tl::unexpected<base::Error> Section::error(std::string_view key, std::string message,
@@ -46,7 +55,7 @@ tl::unexpected<base::Error> Section::error(std::string_view key, std::string mes
               {.where = where(key, m_place),
                .found = key.empty() ? "" : "nothing",
                .allowed = std::move(allowed),
-               .next = std::move(next)});
+               .next = or_look_up(std::move(next))});
 }
 
 tl::unexpected<base::Error> Section::wrong_type(const TomlNode& node, std::string_view key,
@@ -74,7 +83,7 @@ Status Section::known_keys_only(const std::vector<std::string>& also) const {
                 {.where = where(member.key, member.place),
                  .found = shown,
                  .allowed = join(known),
-                 .next = did_you_mean(member.key, known)});
+                 .next = or_look_up(did_you_mean(member.key, known))});
   }
   return {};
 }

@@ -18,7 +18,7 @@ Json interval_json(const Interval& interval) {
 }
 
 /// null was a number that is not finite: it comes back as NaN, never as 0.
-Expected<double> number(const Json& json, std::string_view key) {
+Expected<double> number_or_nan(const Json& json, std::string_view key) {
   const auto found = json.find(key);
   if (json.is_object() && found != json.end() && found->is_null())
     return std::numeric_limits<double>::quiet_NaN();
@@ -28,8 +28,8 @@ Expected<double> number(const Json& json, std::string_view key) {
 Expected<Interval> interval_from(const Json& json, std::string_view key) {
   AKO_TRY(const Json inner, base::get<Json>(json, key));
   Interval interval;
-  AKO_TRY(interval.low, number(inner, "low"));
-  AKO_TRY(interval.high, number(inner, "high"));
+  AKO_TRY(interval.low, number_or_nan(inner, "low"));
+  AKO_TRY(interval.high, number_or_nan(inner, "high"));
   // An end that is null was open.
   if (std::isnan(interval.low)) interval.low = -std::numeric_limits<double>::infinity();
   if (std::isnan(interval.high)) interval.high = std::numeric_limits<double>::infinity();
@@ -39,12 +39,12 @@ Expected<Interval> interval_from(const Json& json, std::string_view key) {
 Expected<ShapeVerdict> shape_from(const Json& json) {
   ShapeVerdict shape;
   AKO_TRY(shape.tag, base::get<std::string>(json, "tag"));
-  AKO_TRY(shape.weight, number(json, "weight"));
-  AKO_TRY(shape.old_ns, number(json, "old_ns"));
-  AKO_TRY(shape.new_ns, number(json, "new_ns"));
-  AKO_TRY(shape.gain, number(json, "gain"));
+  AKO_TRY(shape.weight, number_or_nan(json, "weight"));
+  AKO_TRY(shape.old_ns, number_or_nan(json, "old_ns"));
+  AKO_TRY(shape.new_ns, number_or_nan(json, "new_ns"));
+  AKO_TRY(shape.gain, number_or_nan(json, "gain"));
   AKO_TRY(shape.interval, interval_from(json, "interval"));
-  AKO_TRY(shape.floor_ns, number(json, "floor_ns"));
+  AKO_TRY(shape.floor_ns, number_or_nan(json, "floor_ns"));
   AKO_TRY(shape.within_regression, base::get<bool>(json, "within_regression"));
   return shape;
 }
@@ -92,9 +92,9 @@ Expected<Verdict> verdict_from_json(const Json& json) {
   Verdict verdict;
   AKO_TRY(const Json outcome, base::get<Json>(json, "outcome"));
   AKO_TRY(verdict.outcome, outcome_from_json(outcome));
-  AKO_TRY(verdict.gain, number(json, "gain"));
+  AKO_TRY(verdict.gain, number_or_nan(json, "gain"));
   AKO_TRY(verdict.interval, interval_from(json, "interval"));
-  AKO_TRY(verdict.alpha_spent, number(json, "alpha_spent"));
+  AKO_TRY(verdict.alpha_spent, number_or_nan(json, "alpha_spent"));
   AKO_TRY(verdict.placements, small_int(json, "placements"));
   AKO_TRY(verdict.pairs, small_int(json, "pairs"));
   AKO_TRY(const Json shapes, base::get<Json>(json, "shapes"));

@@ -247,9 +247,9 @@ namespace {
 
 /// sum = product { ("+"|"-") product }; product = factor { ("*"|"/") factor }; factor = number |
 /// "base" | "(" sum ")" | "-" factor
-class Sum {
+class Bound {
 public:
-  Sum(std::string_view text, double base) : m_rest(text), m_base(base) {}
+  Bound(std::string_view text, double base) : m_rest(text), m_base(base) {}
   std::optional<double> value() {
     const double out = sum();
     skip();
@@ -321,7 +321,7 @@ Expected<Requirement> require(const std::string& must, double value, double base
   for (const char* each : {">=", "<=", "==", ">", "<"})
     if (relation.empty() && rest.starts_with(each)) relation = each;
   rest.remove_prefix(relation.size());
-  const auto bound = Sum(rest, base).value();
+  const auto bound = Bound(rest, base).value();
   if (relation.empty() || !bound)
     return fail(
         ErrorKind::invalid, "what a gate must reach cannot be read",

@@ -13,7 +13,7 @@ using model::DiagnosisReport;
 
 namespace {
 
-DiagnosisReport from_stats(NsysStats stats, std::string_view lane) {
+DiagnosisReport diagnosis_of_stats(NsysStats stats, std::string_view lane) {
   if (!stats.timeline.spans.empty()) {
     stats.timeline.skipped = std::move(stats.skipped);
     return diagnose_timeline(stats.timeline, lane);
@@ -58,7 +58,7 @@ Expected<SavedProfile> from_text(const std::filesystem::path& path,
   }
   if (ncu.error().message == k_no_ncu_table)
     if (auto stats = read_nsys_csv(text, path.string()))
-      return SavedProfile{from_stats(std::move(*stats), options.lane), {}};
+      return SavedProfile{diagnosis_of_stats(std::move(*stats), options.lane), {}};
   return tl::unexpected(ncu.error());
 }
 

@@ -39,7 +39,7 @@ Candidate roof(const char* id, const char* what, double floor_ns, const Inferenc
   return c;
 }
 
-void add_roofs(const InferenceInput& in, const Floors& floors, std::vector<Candidate>& all) {
+void add_floors(const InferenceInput& in, const Floors& floors, std::vector<Candidate>& all) {
   const bool memory = floors.memory_ns >= floors.compute_ns;
   const double floor = memory ? floors.memory_ns : floors.compute_ns;
   if (floor < 0.6 * in.time_ns) return;
@@ -118,7 +118,7 @@ model::KernelDiagnosis infer(const InferenceInput& in) {
   }
   const double left = std::clamp(1 - floor / in.time_ns, 0.0, 0.99);
   std::vector<Candidate> all;
-  add_roofs(in, floors, all);
+  add_floors(in, floors, all);
   if (!out.done) add_resources(in, left, all);
   add_rest(in, floors, left, all);
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {

@@ -84,7 +84,7 @@ std::string_view opcode_of(std::string_view line, std::int64_t& at) {
   return opcode;
 }
 
-std::int64_t number_before(std::string_view line, std::string_view word) {
+std::int64_t count_before(std::string_view line, std::string_view word) {
   std::size_t at = line.find(word);
   if (at == std::string_view::npos) return 0;
   std::size_t begin = at;
@@ -94,7 +94,7 @@ std::int64_t number_before(std::string_view line, std::string_view word) {
   return value;
 }
 
-std::int64_t number_after(std::string_view line, std::string_view word) {
+std::int64_t count_after(std::string_view line, std::string_view word) {
   std::size_t at = line.find(word);
   if (at == std::string_view::npos) return 0;
   std::int64_t value = 0;
@@ -176,21 +176,21 @@ Expected<std::vector<ResourceUse>> read_resources(std::string_view text, const s
           {std::string(bare.substr(9, bare.size() - 10)), architecture, 0, 0, 0, 0, 0, 0, 0});
     } else if (!all.empty() && line.find("REG:") != std::string_view::npos) {
       ResourceUse& use = all.back();
-      use.registers = static_cast<int>(number_after(line, "REG:")),
-      use.stack_bytes = number_after(line, "STACK:");
-      use.shared_bytes = number_after(line, "SHARED:"),
-      use.constant_bytes = number_after(line, "CONSTANT[0]:");
+      use.registers = static_cast<int>(count_after(line, "REG:")),
+      use.stack_bytes = count_after(line, "STACK:");
+      use.shared_bytes = count_after(line, "SHARED:"),
+      use.constant_bytes = count_after(line, "CONSTANT[0]:");
     } else if (!all.empty() && line.find("bytes stack frame") != std::string_view::npos) {
       ResourceUse& use = all.back();
-      use.stack_bytes = number_before(line, " bytes stack frame");
-      use.spill_store_bytes = number_before(line, " bytes spill stores"),
-      use.spill_load_bytes = number_before(line, " bytes spill loads");
+      use.stack_bytes = count_before(line, " bytes stack frame");
+      use.spill_store_bytes = count_before(line, " bytes spill stores"),
+      use.spill_load_bytes = count_before(line, " bytes spill loads");
     } else if (!all.empty() && line.find("Used ") != std::string_view::npos) {
       ResourceUse& use = all.back();
-      use.registers = static_cast<int>(number_before(line, " registers")),
-      use.barriers = static_cast<int>(number_before(line, " barriers"));
-      use.shared_bytes = number_before(line, " bytes smem"),
-      use.constant_bytes = number_before(line, " bytes cmem[0]");
+      use.registers = static_cast<int>(count_before(line, " registers")),
+      use.barriers = static_cast<int>(count_before(line, " barriers"));
+      use.shared_bytes = count_before(line, " bytes smem"),
+      use.constant_bytes = count_before(line, " bytes cmem[0]");
     }
   });
   if (all.empty())

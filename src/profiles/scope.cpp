@@ -16,7 +16,7 @@ namespace {
 using base::ErrorKind;
 using base::Expected;
 
-constexpr std::size_t k_most_shapes = 20;
+constexpr std::size_t k_shapes_shown = 20;
 
 /// What started each device span, by correlation.
 class Launches {
@@ -150,20 +150,20 @@ std::vector<ScopeGroup> groups_of(const auto& sums, double kernel_ns, Name name)
   return all;
 }
 
-std::string text_of(const Timeline& timeline, std::uint32_t id) {
+std::string name_of_id(const Timeline& timeline, std::uint32_t id) {
   return id == k_no_name ? std::string() : timeline.name(id);
 }
 
 void add_shapes(const Timeline& timeline, const PerKernel& from, ScopeKernel& to) {
   for (const auto& [size, sum] : from.shapes)
-    to.shapes.push_back(
-        {text_of(timeline, size.first), text_of(timeline, size.second), sum.launches, sum.total});
+    to.shapes.push_back({name_of_id(timeline, size.first), name_of_id(timeline, size.second),
+                         sum.launches, sum.total});
   std::sort(to.shapes.begin(), to.shapes.end(), [](const ScopeShape& a, const ScopeShape& b) {
     return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.launch < b.launch;
   });
-  if (to.shapes.size() > k_most_shapes) {
-    to.more_shapes = static_cast<std::int64_t>(to.shapes.size() - k_most_shapes);
-    to.shapes.resize(k_most_shapes);
+  if (to.shapes.size() > k_shapes_shown) {
+    to.more_shapes = static_cast<std::int64_t>(to.shapes.size() - k_shapes_shown);
+    to.shapes.resize(k_shapes_shown);
   }
 }
 

@@ -56,7 +56,7 @@ Expected<ScopeReport> from_ncu(NcuReport ncu, const ScopeOptions& options) {
   return scope_sums(std::move(report), options);
 }
 
-Expected<ScopeReport> from_stats(NsysStats stats, const ScopeOptions& options) {
+Expected<ScopeReport> scope_of_stats(NsysStats stats, const ScopeOptions& options) {
   if (!stats.timeline.spans.empty()) {
     stats.timeline.skipped = std::move(stats.skipped);
     return timeline_report(std::move(stats.timeline), "nsys tables", options);
@@ -98,7 +98,7 @@ Expected<ScopeReport> scope_file(const std::filesystem::path& path, ScopeOptions
   if (ncu) return from_ncu(std::move(*ncu), options);
   if (ncu.error().message == k_no_ncu_table)
     if (auto stats = read_nsys_csv(text, path.string()))
-      return from_stats(std::move(*stats), options);
+      return scope_of_stats(std::move(*stats), options);
   return tl::unexpected(ncu.error());
 }
 

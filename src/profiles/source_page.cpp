@@ -44,9 +44,9 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-class Reader {
+class SourceReader {
 public:
-  explicit Reader(std::string_view text) : m_scanner(text) {}
+  explicit SourceReader(std::string_view text) : m_scanner(text) {}
 
   std::vector<SourceKernel> run() {
     while (!m_scanner.at_end()) {
@@ -167,7 +167,7 @@ std::vector<std::string> places_of(const SourceKernel& kernel, std::string_view 
 
 base::Expected<std::vector<SourceKernel>> read_source_page(std::string_view text,
                                                            const std::string& where) {
-  Reader reader(text);
+  SourceReader reader(text);
   std::vector<SourceKernel> kernels = reader.run();
   if (!reader.any())
     return base::fail(ErrorKind::invalid, "no source page of ncu's found",

@@ -1,5 +1,7 @@
 #include "report/data.hpp"
 
+#include "model/contract_toml.hpp"
+
 #include <algorithm>
 
 namespace ako::report {
@@ -62,6 +64,12 @@ Status read_iterations(Reader& reader, Data& data, std::int64_t most) {
 Status read_incumbent(Reader& reader, Data& data) {
   if (!data.standing.incumbent) return {};
   AKO_TRY(data.incumbent, reader.iteration(data.standing.incumbent->number));
+  if (data.incumbent)
+    for (const auto& blob : data.incumbent->event.blobs) {
+      if (blob.name != "evaluation") continue;
+      AKO_TRY(const std::string text, reader.blob(blob.hash));
+      AKO_TRY(data.incumbent_evaluation, base::parse_json(text, "evaluation"));
+    }
   if (!data.standing.second_opinion_event) return {};
   AKO_TRY(const auto event, reader.event(*data.standing.second_opinion_event));
   if (!event) return {};
@@ -99,6 +107,22 @@ Expected<Data> collect(Reader& reader, std::int64_t most) {
 
 std::string guide_file(const GuideRead& guide) { return "references/" + guide.id + ".md"; }
 
+namespace {
+
+bool about_incumbent(const Data& data, const ledger::Port& port) {
+  return data.incumbent && base::get_or<std::string>(port.data, "snapshot", "") ==
+                               data.incumbent->payload.snapshot.hash;
+}
+
+} // namespace
+
+std::string port_state(const Data& data) {
+  std::string out;
+  for (const auto& each : data.ports)
+    if (about_incumbent(data, each.payload)) out = each.payload.state;
+  return out;
+}
+
 std::optional<Claim> claim(const Data& data) {
   if (!data.incumbent) return std::nullopt;
   const ledger::Iteration& it = data.incumbent->payload;
@@ -117,6 +141,24 @@ std::optional<Claim> claim(const Data& data) {
         ")";
   return out;
 }
+
+namespace {
+
+/// No library among the baselines: with the reason, or without one.
+std::string library_line(const Data& data) {
+  if (!data.contract) return {};
+  const auto contract = model::parse_contract(data.contract->echo, "the contract on record");
+  if (contract && std::any_of(contract->baselines.begin(), contract->baselines.end(),
+                              [](const auto& each) { return each.kind == "library"; }))
+    return {};
+  std::string why;
+  for (const auto& each : data.notes)
+    if (each.payload.topic == "no_library") why = each.payload.text;
+  return why.empty() ? "No library is among the baselines, and why is not said."
+                     : "No library is among the baselines: " + why;
+}
+
+} // namespace
 
 std::vector<std::string> untested(const Data& data) {
   std::vector<std::string> out;
@@ -141,10 +183,17 @@ std::vector<std::string> untested(const Data& data) {
   if (data.environment)
     out.push_back("Only measured on " + data.environment->device +
                   "; other devices, layouts and shapes than those listed are untested.");
-  const bool confirmed = std::any_of(data.ports.begin(), data.ports.end(), [](const auto& port) {
-    return port.payload.state == "confirmed";
-  });
-  if (!confirmed) out.emplace_back("The gain was not confirmed inside the target repository.");
+  const std::string state = port_state(data);
+  if (state == "rejected")
+    out.emplace_back("The target rejected the incumbent: its win does not carry over.");
+  else if (state != "confirmed")
+    out.emplace_back("The gain was not confirmed inside the target repository.");
+  for (const auto& each : data.ports)
+    if (each.payload.state == "confirmed" && about_incumbent(data, each.payload))
+      for (const auto& line :
+           base::get_or<base::Json>(each.payload.data, "untested", base::Json::array()))
+        if (line.is_string()) out.push_back("In the target: " + line.get<std::string>());
+  if (const std::string line = library_line(data); !line.empty()) out.push_back(line);
   for (const auto& each : data.notes)
     if (each.payload.topic == "untested" || each.payload.topic == "risk")
       out.push_back(each.payload.text);

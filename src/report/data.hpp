@@ -28,7 +28,8 @@ struct Data {
   std::optional<ledger::Recorded<ledger::Baseline>> baseline;
   std::optional<ledger::Recorded<ledger::Iteration>> incumbent; ///< absent = the baseline stands
   std::optional<ledger::SecondOpinion> second_opinion;          ///< about the incumbent
-  std::vector<ledger::Recorded<ledger::Iteration>> iterations;  ///< rising; the last `most`
+  base::Json incumbent_evaluation; ///< its blob "evaluation": correctness case by case
+  std::vector<ledger::Recorded<ledger::Iteration>> iterations; ///< rising; the last `most`
   std::int64_t left_out = 0;                   ///< earlier iterations that are not in `iterations`
   std::map<std::int64_t, std::string> commits; ///< by iteration
   std::vector<ledger::Recorded<ledger::Waiver>> waivers;
@@ -56,6 +57,9 @@ struct Claim {
 };
 /// Nothing when no candidate was kept or none was measured against the baseline.
 std::optional<Claim> claim(const Data& data);
+
+/// How far the incumbent came in the target: "", "measured", "integrated", "confirmed", "rejected".
+std::string port_state(const Data& data);
 
 /// What is not shown by this record, one sentence each: missing second opinion, waivers' gates,
 /// self-timed results, untested notes, iterations cut from the list.

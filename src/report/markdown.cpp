@@ -1,6 +1,7 @@
 #include "report/markdown.hpp"
 
 #include "base/time.hpp"
+#include "report/handoff.hpp"
 #include "report/roofline.hpp"
 #include "report/text/words.hpp"
 
@@ -22,7 +23,7 @@ std::string outcome_section(const Data& data) {
                      md_line(made->label), made->verdict.placements, made->verdict.pairs);
 }
 
-std::string caveats(const Data& data) {
+std::string caveats_section(const Data& data) {
   std::string out = "## Untested and waived\n\n";
   for (const std::string& each : untested(data)) out += "- " + md_line(each) + "\n";
   for (const auto& each : data.waivers)
@@ -33,7 +34,7 @@ std::string caveats(const Data& data) {
   return out + "\n";
 }
 
-std::string per_shape(const Data& data) {
+std::string per_shape_section(const Data& data) {
   const auto made = claim(data);
   if (!made) return {};
   std::string out =
@@ -46,7 +47,7 @@ std::string per_shape(const Data& data) {
   return out + "\n";
 }
 
-std::string roof(const Data& data) {
+std::string roof_section(const Data& data) {
   const auto roofline = roofline_of(data);
   if (!roofline) return {};
   return fmt::format(
@@ -56,7 +57,7 @@ std::string roof(const Data& data) {
          roofline_table_md(*roofline) + "\n";
 }
 
-std::string iterations(const Data& data) {
+std::string iterations_section(const Data& data) {
   std::string out = "## What each iteration tried\n\n";
   if (data.left_out > 0)
     out += fmt::format("{} earlier iterations are in the ledger and not shown here.\n\n",
@@ -76,7 +77,7 @@ std::string iterations(const Data& data) {
   return out + "\n";
 }
 
-std::string how(const Data& data) {
+std::string how_section(const Data& data) {
   std::string out = "## How the figures were taken\n\n";
   const auto add = [&](std::string_view name, const std::string& text) {
     if (!text.empty()) out += fmt::format("- {}: {}\n", name, md_line(text));
@@ -103,7 +104,7 @@ std::string how(const Data& data) {
   return out + "\n";
 }
 
-std::string rest(const Data& data) {
+std::string rest_section(const Data& data) {
   std::string out;
   if (!data.readings.empty()) out += "## References read\n\n";
   for (const auto& each : data.readings)
@@ -133,8 +134,9 @@ std::string report_md(const Data& data) {
         fmt::format("Kernel {}, lane {}. ", md_line(data.task->kernel), md_line(data.task->lane));
   out += fmt::format("{} iterations; record as of {}.\n\n", data.standing.iterations,
                      base::iso_time(data.standing.last_ts_ns));
-  return out + outcome_section(data) + caveats(data) + per_shape(data) + roof(data) +
-         iterations(data) + how(data) + rest(data);
+  return out + outcome_section(data) + handoff_md(data) + caveats_section(data) +
+         per_shape_section(data) + roof_section(data) + iterations_section(data) +
+         how_section(data) + rest_section(data);
 }
 
 } // namespace ako::report

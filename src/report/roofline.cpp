@@ -12,8 +12,8 @@
 namespace ako::report {
 namespace {
 
-constexpr double k_width = 760, k_height = 340, k_left = 84, k_right = 16, k_top = 16,
-                 k_bottom = 44;
+constexpr double k_roof_width = 760, k_roof_height = 340, k_roof_left = 84, k_roof_right = 16,
+                 k_roof_top = 16, k_roof_bottom = 44;
 
 /// What a capture counted at a shape: the last one counts.
 std::optional<double> counted_at(const Data& data, const std::string& shape) {
@@ -88,21 +88,21 @@ std::string grid(const Axis& x, const Axis& y) {
   std::string out;
   for (double power = std::ceil(x.low); power <= x.high; ++power) {
     const double at = x.at(std::pow(10, power));
-    out +=
-        fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>"
-                    "<text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4:g}</text>",
-                    at, k_top, k_height - k_bottom, k_height - k_bottom + 18, std::pow(10, power));
+    out += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>"
+                       "<text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4:g}</text>",
+                       at, k_roof_top, k_roof_height - k_roof_bottom,
+                       k_roof_height - k_roof_bottom + 18, std::pow(10, power));
   }
   for (double power = std::ceil(y.low); power <= y.high; ++power) {
     const double at = y.at(std::pow(10, power));
     out += fmt::format("<line class=\"grid\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>"
                        "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>",
-                       k_left, k_width - k_right, at, k_left - 8, at + 4,
+                       k_roof_left, k_roof_width - k_roof_right, at, k_roof_left - 8, at + 4,
                        power_text(std::pow(10, power), "FLOP/s"));
   }
   return out + fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">declared FLOP for "
                            "each byte</text>",
-                           (k_left + k_width - k_right) / 2, k_height - 6);
+                           (k_roof_left + k_roof_width - k_roof_right) / 2, k_roof_height - 6);
 }
 
 /// A slanted roof that ends where it meets the flat one.
@@ -114,8 +114,8 @@ std::string roof_line(const Axis& x, const Axis& y, double bandwidth, double flo
   return fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}H{:.1f}\"><title>{}"
                      "</title></path>",
                      css, x.at(left), y.at(std::max(left * bandwidth, std::pow(10, y.low))),
-                     x.at(ridge), y.at(std::min(ridge * bandwidth, flops)), k_width - k_right,
-                     html(title));
+                     x.at(ridge), y.at(std::min(ridge * bandwidth, flops)),
+                     k_roof_width - k_roof_right, html(title));
 }
 
 } // namespace
@@ -173,12 +173,13 @@ std::string roofline_svg(const Roofline& roofline) {
   const double ridge =
       roofline.memory_bytes_per_s > 0 ? roofline.flops_per_s / roofline.memory_bytes_per_s : most_x;
   Axis x{std::floor(std::log10(std::min(least_x, ridge))) - 0.2,
-         std::ceil(std::log10(std::max(most_x, ridge))) + 0.2, k_left, k_width - k_right};
+         std::ceil(std::log10(std::max(most_x, ridge))) + 0.2, k_roof_left,
+         k_roof_width - k_roof_right};
   Axis y{std::floor(std::log10(least_y)) - 0.2, std::log10(roofline.flops_per_s) + 0.3,
-         k_height - k_bottom, k_top};
+         k_roof_height - k_roof_bottom, k_roof_top};
   std::string out = fmt::format("<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" "
                                 "aria-label=\"roofline\">",
-                                k_width, k_height);
+                                k_roof_width, k_roof_height);
   out += grid(x, y);
   out += roof_line(x, y, roofline.cache_bytes_per_s, roofline.flops_per_s, "roof cache",
                    "cache bandwidth " + power_text(roofline.cache_bytes_per_s, "B/s"));

@@ -144,8 +144,8 @@ std::string trajectory_table(const std::vector<TrajectoryRow>& rows) {
 
 namespace {
 
-constexpr double k_panel_width = 380, k_panel_height = 230, k_left = 54, k_right = 12, k_top = 26,
-                 k_bottom = 40;
+constexpr double k_panel_width = 380, k_panel_height = 230, k_panel_left = 54, k_panel_right = 12,
+                 k_panel_top = 26, k_panel_bottom = 40;
 
 struct Panel {
   const char* title;
@@ -161,19 +161,20 @@ double round_step(double span) {
 }
 
 std::string grid_of(double most_x, double most_y) {
-  const double width = k_panel_width - k_left - k_right, height = k_panel_height - k_top - k_bottom;
+  const double width = k_panel_width - k_panel_left - k_panel_right,
+               height = k_panel_height - k_panel_top - k_panel_bottom;
   std::string out;
   const double step_y = round_step(most_y - 1), step_x = round_step(most_x);
   for (double y = 1; y <= most_y + 1e-9; y += step_y) {
-    const double at = k_top + height * (1 - (y - 1) / (most_y - 1));
+    const double at = k_panel_top + height * (1 - (y - 1) / (most_y - 1));
     out +=
         fmt::format("<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>"
                     "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:.3g}x</text>",
-                    k_left, k_left + width, at, at, k_left - 6, at + 4, y);
+                    k_panel_left, k_panel_left + width, at, at, k_panel_left - 6, at + 4, y);
   }
   for (double x = 0; x <= most_x + 1e-9; x += step_x)
     out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:.4g}</text>",
-                       k_left + width * x / most_x, k_top + height + 16, x);
+                       k_panel_left + width * x / most_x, k_panel_top + height + 16, x);
   return out;
 }
 
@@ -181,9 +182,12 @@ std::string panel_of(const std::vector<TrajectoryRow>& rows, const Panel& panel,
   double most_x = 0;
   for (const TrajectoryRow& row : rows) most_x = std::max(most_x, panel.value(row));
   if (most_x <= 0) most_x = 1;
-  const double width = k_panel_width - k_left - k_right, height = k_panel_height - k_top - k_bottom;
-  const auto x_of = [&](double value) { return k_left + width * value / most_x; };
-  const auto y_of = [&](double value) { return k_top + height * (1 - (value - 1) / (most_y - 1)); };
+  const double width = k_panel_width - k_panel_left - k_panel_right,
+               height = k_panel_height - k_panel_top - k_panel_bottom;
+  const auto x_of = [&](double value) { return k_panel_left + width * value / most_x; };
+  const auto y_of = [&](double value) {
+    return k_panel_top + height * (1 - (value - 1) / (most_y - 1));
+  };
   std::string path = fmt::format("M{:.1f} {:.1f}", x_of(0), y_of(1)), dots;
   for (const TrajectoryRow& row : rows) {
     const double x = x_of(panel.value(row)), y = y_of(std::clamp(row.speedup, 1.0, most_y));
@@ -196,7 +200,7 @@ std::string panel_of(const std::vector<TrajectoryRow>& rows, const Panel& panel,
   return grid_of(most_x, most_y) +
          fmt::format(
              "<path d=\"{}\"/>{}<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>",
-             path, dots, k_left + width / 2, k_panel_height - 6, panel.title);
+             path, dots, k_panel_left + width / 2, k_panel_height - 6, panel.title);
 }
 
 } // namespace

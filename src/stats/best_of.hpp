@@ -1,18 +1,7 @@
 // Choosing the best of many candidates without believing it for that.
 #pragma once
 
-#include "base/error.hpp"
-
-#include <span>
-#include <vector>
-
 namespace ako::stats {
-
-/// alpha / k.
-double bonferroni(double alpha, int candidates);
-/// Holm's step-down: which hypotheses may be rejected at family-wise `alpha`, in the given order.
-/// P-values outside [0, 1] or NaN: kind invalid.
-base::Expected<std::vector<bool>> holm(std::span<const double> p_values, double alpha);
 
 /// Where the samples behind a claim come from.
 enum class Evidence { selection, fresh };

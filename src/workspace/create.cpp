@@ -1,5 +1,6 @@
 #include "workspace/create.hpp"
 
+#include "model/nearest.hpp"
 #include "workspace/commit_paths.hpp"
 #include "workspace/git.hpp"
 
@@ -39,7 +40,7 @@ base::Status check_absent(const fs::path& path) {
   return fail(ErrorKind::refused, "something of that name is there already",
               {.where = path.string(),
                .found = "it was left as it is",
-               .allowed = {},
+               .allowed = "a name that nothing has yet",
                .next = "choose another name, or move it away"});
 }
 
@@ -97,7 +98,7 @@ Expected<Created> create_beside_ako4all(const CreateRequest& request, const fs::
     return fail(ErrorKind::refused, "the branch is there already",
                 {.where = checkout.string(),
                  .found = created.branch,
-                 .allowed = {},
+                 .allowed = "a name without a branch ako/NAME",
                  .next = "choose another name"});
   Git::Call add;
   add.args = {"worktree", "add", "--quiet", "-b", created.branch, tree.string(), "HEAD"};
@@ -136,6 +137,39 @@ fs::path program_folder() {
   return fs::read_symlink("/proc/self/exe", why).parent_path();
 }
 
+/// Where templates may lie, the first that has one counts.
+std::vector<fs::path> template_places() {
+  std::vector<fs::path> places;
+  if (const char* chosen = std::getenv("AKO_TEMPLATES"); chosen != nullptr && *chosen != '\0')
+    places.emplace_back(chosen);
+  places.push_back(program_folder() / ".." / "share" / "ako" / "templates");
+  for (fs::path at = program_folder(); at != at.root_path() && !at.empty(); at = at.parent_path())
+    places.push_back(at / "templates");
+  return places;
+}
+
+std::vector<std::string> lanes_of(const fs::path& place) {
+  std::vector<std::string> lanes;
+  std::error_code why;
+  for (fs::directory_iterator walk(place, why), end; !why && walk != end; walk.increment(why))
+    if (fs::is_regular_file(walk->path() / "task.toml", why))
+      lanes.push_back(walk->path().filename().string());
+  return lanes;
+}
+
+/// "<lane>" or "<lane>/<template>" of this place, and nothing that leads out of it.
+bool is_there(const fs::path& place, const std::string& id) {
+  const auto lanes = lanes_of(place);
+  const fs::path path(id);
+  const auto parts = std::distance(path.begin(), path.end());
+  if (path.empty() || parts > 2 || *path.begin() == "." || *path.begin() == ".." ||
+      *std::prev(path.end()) == ".." || *std::prev(path.end()) == ".")
+    return false;
+  std::error_code why;
+  return std::find(lanes.begin(), lanes.end(), path.begin()->string()) != lanes.end() &&
+         fs::is_regular_file(place / path / "task.toml", why);
+}
+
 } // namespace
 
 Expected<Created> create_task(const CreateRequest& request) {
@@ -146,17 +180,23 @@ Expected<Created> create_task(const CreateRequest& request) {
   return create_plain(request);
 }
 
+Expected<std::vector<std::string>> starting_lanes() {
+  std::set<std::string> all;
+  for (const auto& place : template_places())
+    for (auto& lane : lanes_of(place)) all.insert(std::move(lane));
+  if (!all.empty()) return std::vector<std::string>(all.begin(), all.end());
+  return fail(ErrorKind::environment, "the starting tasks were not found",
+              {.where = "templates/",
+               .found = fmt::format("looked beside {}", program_folder().string()),
+               .allowed = "a folder templates/ with one folder a lane",
+               .next = "set AKO_TEMPLATES to the folder, or install ako again"});
+}
+
 Expected<std::vector<model::SourceText>> starting_files(const std::string& lane,
                                                         const std::string& name) {
-  std::vector<fs::path> places;
-  if (const char* chosen = std::getenv("AKO_TEMPLATES"); chosen != nullptr && *chosen != '\0')
-    places.emplace_back(chosen);
-  places.push_back(program_folder() / ".." / "share" / "ako" / "templates");
-  for (fs::path at = program_folder(); at != at.root_path() && !at.empty(); at = at.parent_path())
-    places.push_back(at / "templates");
   std::error_code why;
-  for (const auto& place : places) {
-    if (!fs::is_regular_file(place / lane / "task.toml", why)) continue;
+  for (const auto& place : template_places()) {
+    if (!is_there(place, lane)) continue;
     AKO_TRY(const auto names, base::list_files(place / lane));
     std::vector<model::SourceText> files;
     for (const auto& file : names) {
@@ -169,11 +209,18 @@ Expected<std::vector<model::SourceText>> starting_files(const std::string& lane,
     }
     return files;
   }
-  return fail(ErrorKind::environment, "the starting tasks were not found",
-              {.where = fmt::format("templates/{}", lane),
-               .found = fmt::format("looked beside {}", program_folder().string()),
-               .allowed = {},
-               .next = "set AKO_TEMPLATES to the folder, or install ako again"});
+  AKO_TRY(const auto lanes, starting_lanes());
+  return no_such_lane(lane, lanes);
+}
+
+tl::unexpected<base::Error> no_such_lane(const std::string& lane,
+                                         const std::vector<std::string>& lanes) {
+  const std::string nearest = model::did_you_mean(lane, lanes);
+  return fail(ErrorKind::usage, "there is no starting task of this lane",
+              {.where = "--lane",
+               .found = "'" + lane + "'",
+               .allowed = model::join(lanes),
+               .next = nearest.empty() ? "ako new NAME --lane " + lanes.front() : nearest});
 }
 
 } // namespace ako::workspace

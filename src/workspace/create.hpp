@@ -28,9 +28,15 @@ struct Created {
 /// (kind refused); what it made itself is removed again when a later step fails. Uses no network.
 base::Expected<Created> create_task(const CreateRequest& request);
 
+/// Lanes that have a starting task, sorted. Kind environment when no templates folder is found.
+base::Expected<std::vector<std::string>> starting_lanes();
+/// Kind usage: it is none of these.
+tl::unexpected<base::Error> no_such_lane(const std::string& lane,
+                                         const std::vector<std::string>& lanes);
+
 /// The starting task as task-relative files: templates/<lane>/ of the installed or source tree, or
-/// for "<lane>/<template>" that of a kernel, with "{{name}}" replaced. Kind environment when no
-/// templates folder is found.
+/// for "<lane>/<template>" that of a kernel, with "{{name}}" replaced. Kind usage with the list of
+/// lanes for a lane that has none, kind environment when no templates folder is found.
 base::Expected<std::vector<model::SourceText>> starting_files(const std::string& lane,
                                                               const std::string& name);
 

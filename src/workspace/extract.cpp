@@ -261,7 +261,7 @@ Expected<Extracted> extract_kernel(const ExtractRequest& request) {
     return fail(ErrorKind::invalid, "there is no such repository",
                 {.where = request.repository.string(),
                  .found = why.message(),
-                 .allowed = {},
+                 .allowed = "a folder with the kernel's sources",
                  .next = "name a folder that exists: --from REPO:path::symbol"});
   if (is_python_file(request.path)) return extract_python(repository, request);
   AKO_TRY_STATUS(check_cpp(request.path));
@@ -272,7 +272,7 @@ Expected<Extracted> extract_kernel(const ExtractRequest& request) {
     return fail(ErrorKind::invalid, "the file cannot be read",
                 {.where = (repository / path).string(),
                  .found = text.error().found,
-                 .allowed = {},
+                 .allowed = "a readable source file",
                  .next = "name a file of the repository"});
   Extracted extracted;
   AKO_TRY(extracted.function, choose(*text, request));

@@ -1,10 +1,11 @@
 #include "workspace/extract_cuda.hpp"
 
+#include "workspace/git_text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fmt/format.h>
-#include <sstream>
 
 namespace ako::workspace {
 
@@ -18,13 +19,6 @@ constexpr std::array k_foreign_words = {
     "pybind11::", "TVM_FFI", "VLLM_DISPATCH", "DISPATCH_PYTORCH", "jax::",       "xla::"};
 
 bool word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 std::string joined(const std::vector<std::string>& lines) {
   std::string text;

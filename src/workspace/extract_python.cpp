@@ -4,8 +4,8 @@
 #include "base/installed.hpp"
 #include "base/json.hpp"
 #include "base/process.hpp"
+#include "base/python.hpp"
 
-#include <cstdlib>
 #include <fmt/format.h>
 
 namespace ako::workspace {
@@ -20,24 +20,18 @@ namespace {
 
 constexpr double k_seconds = 60;
 
-std::string interpreter() {
-  if (const char* own = std::getenv("AKO_PYTHON"); own != nullptr && *own != '\0') return own;
-  // The folder may hold other tools alone, as one into which only nvcc was installed.
-  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
-      std::error_code why;
-      const std::string path = std::string(value) + "/bin/python";
-      if (fs::exists(path, why)) return path;
-    }
-  return "python3";
-}
-
 Expected<Json> ask_python(const fs::path& repository, const std::string& path,
                           const ExtractRequest& request, const std::string& origin) {
   AKO_TRY(const fs::path script, base::find_installed("python/ako_worker/extract.py"));
   base::CommandOptions command;
-  command.argv = {interpreter(), "-B",           script.string(), repository.string(),
-                  path,          request.symbol, request.kernel,  origin};
+  command.argv = {base::own_python().program,
+                  "-B",
+                  script.string(),
+                  repository.string(),
+                  path,
+                  request.symbol,
+                  request.kernel,
+                  origin};
   command.deadline = base::Deadline::after_seconds(k_seconds);
   command.capture_bytes = 64u << 20;
   const auto missing = [&](const std::string& found) {

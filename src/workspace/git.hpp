@@ -1,5 +1,7 @@
 // git, driven as a command: clean environment, C locale, no hooks, no signing, no prompts, and no
-// network but where a call asks for it. Nothing here resets, cleans, stashes or checks out.
+// network but where a call asks for it. Nothing here resets, cleans, stashes or checks out. When
+// ako is killed, the git that it runs goes on to its end, so that it leaves no lock behind; the
+// next ako waits for it before it asks git anything there.
 #pragma once
 
 #include "base/error.hpp"

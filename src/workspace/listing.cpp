@@ -41,7 +41,7 @@ base::Status walk(const fs::path& task, const fs::path& relative, std::vector<st
   return fail(ErrorKind::io, "a folder of the task could not be read",
               {.where = relative.generic_string(),
                .found = why.message(),
-               .allowed = {},
+               .allowed = "folders that this user may list",
                .next = "make it readable"});
 }
 
@@ -148,7 +148,7 @@ Expected<model::Sources> collect(const Workdir& workdir, const std::vector<std::
     return fail(ErrorKind::invalid, "there is no candidate",
                 {.where = workdir.solution().string(),
                  .found = "no source file",
-                 .allowed = {},
+                 .allowed = "at least one file in solution/",
                  .next = "write the kernel into solution/"});
   return make_sources(std::move(texts));
 }

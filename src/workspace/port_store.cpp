@@ -1,6 +1,7 @@
 #include "workspace/port_store.hpp"
 
 #include "base/time.hpp"
+#include "workspace/git_text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -16,27 +17,6 @@ namespace fs = base::fs;
 namespace {
 
 constexpr double k_long_seconds = 600;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    out.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
-/// A path as git fast-import reads it inside double quotes.
-std::string quoted(const std::string& path) {
-  std::string text = "\"";
-  for (const char c : path) {
-    if (c == '"' || c == '\\') text += '\\';
-    if (c == '\n') text += "\\n";
-    else text += c;
-  }
-  return text + "\"";
-}
 
 /// A path as a line of a sparse checkout's list: itself and what lies below it.
 std::string pattern(const std::string& path) {
@@ -218,7 +198,7 @@ std::string changes_of(const std::vector<TreeFile>& files) {
   std::string out;
   for (const auto& file : files) {
     out += fmt::format("M {} inline {}\ndata {}\n", file.executable ? "100755" : "100644",
-                       quoted(file.path), file.content.size());
+                       quoted_path(file.path), file.content.size());
     out += file.content + "\n";
   }
   return out;
@@ -240,7 +220,7 @@ Expected<std::string> PortStore::commit_files(const std::string& parent, const s
   std::string stream = head_of(ref, committer(), message) + "from " + parent + "\n";
   if (!folder.empty()) {
     AKO_TRY(const std::string there, object_at(parent, folder));
-    if (!there.empty()) stream += "D " + quoted(folder) + "\n";
+    if (!there.empty()) stream += "D " + quoted_path(folder) + "\n";
   }
   return import(stream + changes_of(files), ref);
 }
@@ -265,7 +245,7 @@ Expected<std::string> PortStore::commit_patches(const std::string& parent,
                    .allowed = "a git diff against " + parent.substr(0, 12),
                    .next = "make the patch anew against that commit"});
   }
-  Git::Call write = call({"write-tree"});
+  Git::Call write = call({"write-tree", "--missing-ok"});
   write.index = index;
   AKO_TRY(const std::string tree, Git(m_home).run(write));
   Git::Call commit = call({"commit-tree", tree, "-p", parent, "-F", "-"}, message);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* k_private_ref = "refs/ako/preflight/upstream";
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> filled_lines(const std::string& text) {
   std::vector<std::string> out;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 std::string first_line(const std::string& text) {
-  const auto lines = lines_of(text);
+  const auto lines = filled_lines(text);
   return lines.empty() ? std::string() : lines[0];
 }
 
@@ -116,7 +116,7 @@ private:
     const CheckoutState state = network_trouble(result.err);
     // The last line that says what is fatal; hints and banners stand around it.
     std::string said = first_line(result.err);
-    for (const auto& line : lines_of(result.err))
+    for (const auto& line : filled_lines(result.err))
       if (line.starts_with("fatal:") || line.starts_with("ERROR:")) said = line;
     trouble(state, url + ": " + said, remedy_for(state, url));
   }
@@ -160,7 +160,7 @@ private:
   /// The branch's own remote, else origin, else the only one, else the one the environment names.
   Expected<bool> find_remote() {
     AKO_TRY(const auto listed, ask({"remote"}));
-    const auto names = lines_of(listed.out);
+    const auto names = filled_lines(listed.out);
     const auto has = [&](const std::string& name) {
       return std::find(names.begin(), names.end(), name) != names.end();
     };
@@ -208,7 +208,7 @@ private:
     }
     std::string head;
     std::vector<std::pair<std::string, std::string>> branches;
-    for (const auto& line : lines_of(result.out)) {
+    for (const auto& line : filled_lines(result.out)) {
       const std::size_t tab = line.find('\t');
       if (tab == std::string::npos) continue;
       const std::string name = line.substr(tab + 1), id = line.substr(0, tab);
@@ -360,7 +360,7 @@ private:
       const bool permission = merged.err.find("ermission denied") != std::string::npos;
       m_out.troubles.clear();
       std::string said;
-      for (const auto& line : lines_of(merged.err)) said += (said.empty() ? "" : " ") + line;
+      for (const auto& line : filled_lines(merged.err)) said += (said.empty() ? "" : " ") + line;
       trouble(permission ? CheckoutState::no_permission : CheckoutState::in_the_way,
               "could not be moved forward: " + said.substr(0, 400),
               permission ? "have its owner give write permission"

@@ -1,6 +1,7 @@
 #include "workspace/revert.hpp"
 
 #include "workspace/listing.hpp"
+#include "workspace/sweep.hpp"
 
 #include <cerrno>
 #include <fmt/format.h>
@@ -51,6 +52,7 @@ bool is_same(const model::Sources& a, const model::Sources& b) {
 Expected<Reverted> restore_sources(const Workdir& workdir, const model::Contract& contract,
                                    const model::Sources& incumbent, const std::string& keep_as,
                                    const model::Sources* kept) {
+  sweep_task(workdir);
   AKO_TRY(const auto paths, candidate_paths(workdir, contract));
   AKO_TRY(const model::Sources now, collect(workdir, paths, {}, Missing::allowed));
   Reverted reverted;

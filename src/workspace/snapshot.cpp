@@ -1,6 +1,7 @@
 #include "workspace/snapshot.hpp"
 
 #include "workspace/git.hpp"
+#include "workspace/git_text.hpp"
 #include "workspace/listing.hpp"
 
 #include <algorithm>
@@ -14,17 +15,6 @@ using base::Expected;
 using base::fail;
 
 namespace {
-
-/// A path as git fast-import reads it inside double quotes.
-std::string quoted(const std::string& path) {
-  std::string text = "\"";
-  for (const char c : path) {
-    if (c == '"' || c == '\\') text += '\\';
-    if (c == '\n') text += "\\n";
-    else text += c;
-  }
-  return text + "\"";
-}
 
 struct TreeEntry {
   std::string mode, id, path;
@@ -64,7 +54,7 @@ Expected<std::vector<std::string>> batch_objects(const std::string& text, std::s
   return fail(ErrorKind::io, "git did not give all objects of a kept candidate",
               {.where = "git cat-file --batch",
                .found = fmt::format("{} of {}", list.size(), count),
-               .allowed = {},
+               .allowed = "all of them",
                .next = "run `git fsck` on the repository"});
 }
 
@@ -102,6 +92,8 @@ Expected<model::Sources> take_sources(const Workdir& workdir, const std::vector<
   return collect(workdir, plain, limits, Missing::refused);
 }
 
+std::string kept_name(std::int64_t iteration) { return fmt::format("iter-{}", iteration); }
+
 Expected<std::string> keep_snapshot(const Workdir& workdir, const model::Sources& sources,
                                     const std::string& name) {
   AKO_TRY(const GitPlace place, workdir.git());
@@ -114,7 +106,7 @@ Expected<std::string> keep_snapshot(const Workdir& workdir, const model::Sources
                   message.size(), message);
   for (const auto& text : sources.texts) {
     stream += fmt::format("M {} inline {}\ndata {}\n", text.executable ? "100755" : "100644",
-                          quoted(text.path), text.content.size());
+                          quoted_path(text.path), text.content.size());
     stream += text.content;
     stream += '\n';
   }
@@ -148,7 +140,7 @@ Expected<model::Sources> read_snapshot(const Workdir& workdir, const std::string
     return fail(ErrorKind::invalid, "no such candidate is kept in git",
                 {.where = place.common_dir.string(),
                  .found = tree_or_name,
-                 .allowed = {},
+                 .allowed = "a tree, or a name such as iter-3",
                  .next = "`ako log` lists the iterations"});
   Git::Call list;
   list.args = {"ls-tree", "-r", "-z", "--full-tree", tree};

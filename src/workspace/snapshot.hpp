@@ -27,6 +27,9 @@ base::Expected<model::Sources> take_sources(const Workdir& workdir,
                                             const std::vector<std::string>& paths,
                                             const SnapshotLimits& limits = {});
 
+/// What an iteration's sources are kept as: "iter-7".
+std::string kept_name(std::int64_t iteration);
+
 /// Puts the bytes into git's object store as a tree of their own and lets
 /// refs/ako/<id>/<name> hold it, so that no collection of garbage loses it. Returns the tree id.
 /// `name` is "iter-7", "incumbent", "baseline", ...; an existing ref is moved.

@@ -23,7 +23,7 @@ Expected<fs::path> absolute_folder(const fs::path& path) {
     return fail(ErrorKind::usage, "this folder does not exist",
                 {.where = path.string(),
                  .found = why.message(),
-                 .allowed = {},
+                 .allowed = "a folder that exists",
                  .next = "name an existing folder with -C"});
   if (!fs::is_directory(whole, why)) return whole.parent_path();
   return whole;

@@ -3,7 +3,7 @@
 import pathlib
 import sqlite3
 
-from tool import WAIVED, Case, main
+from tool import AKO, WAIVED, Case, Reply, main
 
 COMMANDS = ["new", "check", "doctor", "calibrate", "baseline", "try", "bench", "status", "log", "show", "report", "verify",
             "compare", "diagnose", "refs", "mcp", "skill", "drive"]
@@ -62,6 +62,14 @@ class FreshMachine(Case):
         self.assertEqual(len(list((self.folder / "mine").iterdir())), 1)
         self.refused("new", "a/b", exit=2, says="letters, digits")
 
+    def test_new_of_a_lane_that_is_none(self):
+        for lane in ("gpu", "../examples/cpu/rmsnorm_bf16", "cpu/.."):
+            self.refused("new", "mine", "--lane", lane, exit=2, kind="usage", says=("--lane", "cpu, cuda", "triton"))
+            self.refused("new", "--lane", lane, "--templates", exit=2, kind="usage", says=("--lane", "cpu, cuda", "triton"))
+        self.assertEqual(list(self.folder.iterdir()), [])
+        listed = self.ako("new", "--lane", "cpu", "--templates", exit=0).data["templates"]
+        self.assertTrue(listed and all(one["lane"] == "cpu" for one in listed))
+
     def test_new_from_a_kernel_takes_the_includes_it_needs(self):
         repo = self.folder / "engine"
         (repo / "src").mkdir(parents=True)
@@ -107,7 +115,38 @@ class Looking(Case):
         reply = self.refused("compare", "old.cpp", "new.cpp", exit=2, says="fill in: --contract \"scale(")
         self.refused("compare", "old.cpp", "new.cpp", "--contract", "scale(", exit=2, says="column 7")
         self.refused("compare", "old.cpp", "absent.cpp", "--contract", line, exit=2, says="absent.cpp")
+        stem = "scale(x: float32[N,M], y: out float32[N,M], N, M) @ "
+        for bad, where in ((stem + "N=0 M=3", len(stem)), (stem + "N=4 M=3 K=2", len(stem) + 8),
+                           (stem + "N=4 M=4; N=4 M=4", len(stem) + 9), ("scale(x: float32[N], N) @ N=4", 6)):
+            reply = self.refused("compare", "old.cpp", "new.cpp", "--contract", bad, exit=2, kind="usage")
+            self.assertEqual(reply.error["where"], f"--contract, column {where + 1}", bad)
+            self.assertNotIn("task.toml", " ".join(reply.error.values()))
+        reply = self.refused("compare", "old.cpp", "new.cpp", "--contract", line, "--lane", "cutlass", exit=(2, 3), says="new.cpp")
+        self.assertNotIn("/tmp", " ".join(reply.error.values()))
+        self.refused("compare", "old.cpp", "new.cpp", "--contract", line, "--precision", "float33", exit=2, says="native, float32, float64")
+        self.refused("compare", "old.cpp", "new.cpp", "--contract", line, "--precision", "float64", exit=2, says="no --reference")
         self.ako("-C", self.folder, "compare", "new.cpp", "old.cpp", "--contract", line, at=self.top, exit=(10, 14))
+
+    def test_a_current_folder_that_is_gone(self):
+        import subprocess
+        gone = self.folder / "gone"
+        gone.mkdir()
+        script = f'cd "{gone}" && rmdir "{gone}" && exec "$AKO" status --json'
+        done = subprocess.run(["sh", "-c", script], capture_output=True, env={**self.environment, "AKO": AKO})
+        reply = self.judged("", Reply(done.returncode, done.stdout.decode(), done.stderr.decode(), 0), exit=2)
+        self.whole(reply, says=("current folder", "-C DIR"), kind="usage")
+
+    def test_a_report_goes_into_a_folder_that_is_there_or_beside_one(self):
+        task = self.recorded_task()
+        self.refused("report", "--into", self.folder / "no/such", at=task, exit=2, kind="usage", says=("--into", "mkdir -p"))
+        self.refused("report", "--into", task / "task.toml", at=task, exit=2, kind="usage", says="no folder")
+        self.assertFalse((self.folder / "no").exists())
+        self.ako("report", "--into", str(self.folder / "new") + "/", at=task, exit=0)
+        self.assertTrue((self.folder / "new/report.md").is_file())
+
+    def test_status_names_no_incumbent_where_nothing_was_measured(self):
+        text = self.run_text("status", at=self.make_task()).out
+        self.assertRegex(text, r"incumbent +none yet")
 
     def test_diagnose_of_no_profile_is_an_error(self):
         (self.folder / "notes.txt").write_text("no profile at all\n")

@@ -170,7 +170,7 @@ class CannotJudge(Case):
         task = self.make_task(self.folder / "other")
         self.edit(task / "task.toml", 'file = "input/reference.cpp", symbol = "halve"',
                   'file = "input/reference.cpp", symbol = "havle"')
-        self.cannot(task, "build:reference", "havle")
+        self.cannot(task, "build:reference", ("havle", "reference.entry.symbol"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """What becomes of one iteration, outcome by outcome, and of the files around it."""
 
-from tool import Case, main
+import signal
+
+from tool import Case, main, measured, wait_until
 
 QUIET = ("equivalent", "undecided", "invalid_measurement")
 
@@ -38,6 +40,7 @@ class Decisions(Case):
         self.assertEqual(reply.data["restored"], ["solution/halve.cpp"])
         self.assertEqual(self.git(task, "show", f"{reply.data['kept_ref']}:solution/halve.cpp"), tried)
 
+    @measured
     def test_equal_code_in_other_words_is_no_win(self):
         task = self.proven_task()
         self.solution(task, body="  for (int i = n; i-- > 0;) y[i] = x[i] * 0.5f;")
@@ -49,6 +52,7 @@ class Decisions(Case):
             self.assertEqual(reply.data["verdict"]["shapes"][0]["tag"], "N=256")
             self.assertLess(reply.data["verdict"]["gain"], 0.5)
 
+    @measured
     def test_slower_code_is_regressed(self):
         task = self.proven_task()
         self.solution(task, rounds=30000000)
@@ -111,6 +115,7 @@ class Decisions(Case):
         self.assertLess(reply.seconds, 20)
         self.reverted(task, reply, tried)
 
+    @measured
     def test_a_flagged_candidate_becomes_the_incumbent_and_an_incorrect_one_never(self):
         task = self.proven_task()
         self.solution(task, rounds=12100000)
@@ -212,6 +217,7 @@ class Decisions(Case):
         self.assertEqual(reply.data["compiler_messages"][0]["file"], odd)
 
 
+@measured
 class Stall(Case):
     def test_three_that_are_correct_and_not_better_ask_for_a_direction(self):
         task = self.proven_task()
@@ -233,6 +239,35 @@ class Stall(Case):
         self.intact(task, before, events)
         self.ako("try", "--hypothesis", "one more", "--direction", "less traffic", at=task, exit=(10, 14))
         self.assertEqual(self.ako("status", at=task, exit=0).data["closed_gates"], [])
+
+    def test_ctrl_c_while_the_incumbent_is_looked_at_again_takes_nothing_back(self):
+        task = self.proven_task()
+        reply = None
+        for attempt in range(40):
+            self.solution(task, rounds=30000000 + attempt)
+            words = ("try", "--hypothesis", f"attempt {attempt}")
+            if self.ako("status", at=task, exit=0).data["not_better_in_a_row"] < 2:
+                self.ako(*words, at=task, exit=(10, 14))
+                continue
+            before = len([kind for _, kind, _ in self.events(task) if kind == "committed"])
+            settled = lambda: len([kind for _, kind, _ in self.events(task) if kind == "committed"]) > before
+            process = self.start(*words, "--json", at=task)
+            self.assertTrue(wait_until(lambda: process.poll() is not None or settled(), 60))
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+            reply = self.judged("try", self.finish(process))
+            if reply.code == 130:
+                break
+        self.assertEqual(reply.code, 130, reply)
+        self.whole(reply, says="is on record and settled")
+        status = self.ako("status", at=task, exit=0).data
+        self.assertEqual([gate["gate"] for gate in status["closed_gates"]], ["direction"])
+        self.assertEqual((task / "solution/halve.cpp").read_text(), (task / "input/halve.cpp").read_text())
+        iterations = (task / "ITERATIONS.md").read_text()
+        self.assertIn("the incumbent was not measured again", iterations)
+        self.assertIn(f"attempt {attempt}", iterations)
+        self.assertEqual(self.git(task, "status", "--porcelain", "--untracked-files=no"), "")
+        self.ako("verify", at=task, exit=0)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """A win must be reached, kept, confirmed, and become what the next candidate is held against. Runs alone."""
 
-from tool import Case, main
+from tool import Case, main, measured
 
 
+@measured
 class Improved(Case):
     insists = True
 

@@ -3,6 +3,7 @@ are waived."""
 
 import os
 import pathlib
+import subprocess
 
 from tool import WAIVED, Case, main
 
@@ -106,6 +107,23 @@ class Sources(Case):
         with open(task / "solution/halve.cpp", "r+b") as file:
             file.truncate(2 << 30)
         self.assertLess(self.refused_try(task, says="solution/halve.cpp").seconds, 5)
+
+    def test_the_microbench_compiles_by_its_first_line_and_runs(self):
+        if "ASAN_OPTIONS" in self.environment or "TSAN_OPTIONS" in self.environment:
+            self.skipTest("a library with a sanitizer wants a program with one")
+        task = self.make_task()
+        self.solution(task, rounds=1000, body="  for (int i = 0; i < n; ++i) y[i] = 0;")
+        self.ako("try", "--hypothesis", "h", *WAIVED, at=task, exit=11)
+        line = (task / "bench/bench_halve.cpp").read_text().splitlines()[0]
+        self.assertTrue(line.startswith("// g++ "), line)
+        prefix = self.folder / "installed"
+        prefix.mkdir()
+        (prefix / "include").symlink_to(pathlib.Path(__file__).resolve().parents[2] / "include")
+        (prefix / "lib").symlink_to(pathlib.Path(os.environ["AKO_MEASURE"]).parent)
+        done = subprocess.run(["sh", "-ec", line.removeprefix("// ") + " && bench/bench_halve"], cwd=task, capture_output=True,
+                              text=True, env={**self.environment, "AKO": str(prefix)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"N=256\s.*[1-9]")
 
     def test_crlf_sources(self):
         task = self.make_task()

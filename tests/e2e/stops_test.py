@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from tool import WAIVED, Case, alive, descendants, main, wait_until
+from tool import WAIVED, Case, alive, descendants, main, measured, wait_until
 
 SLOW_CALL = 60000000  # rounds of waiting in one call: about fifty milliseconds
 
@@ -75,6 +75,7 @@ class Stops(Case):
         self.assertNotIn("cannot be", reply.error["message"])
         self.intact(task, before, [])
 
+    @measured
     def test_a_kill_at_any_moment_loses_nothing_on_record(self):
         task = self.proven_task()
         candidates = {"wrong": lambda n: self.solution(task, body=f"  for (int i = 0; i < n; ++i) y[i] = {n};"),

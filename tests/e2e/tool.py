@@ -9,9 +9,14 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import python_cases
+from python_cases import measured
 
 AKO = os.environ["AKO"]
 SOURCE = pathlib.Path(__file__).parent / "task"
@@ -168,7 +173,7 @@ class Case(unittest.TestCase):
             self.assertEqual(reply.json["fault"], "machine", reply)
             if reply.code == 3:
                 self.assertIn("quiet", reply.error["allowed"], reply)
-        cls.too_busy = f"the machine is too busy to measure on: {reply}"
+        cls.too_busy = f"{python_cases.BUSY} to measure on: {reply}"
         if cls.insists:
             self.fail(cls.too_busy)
         self.skipTest(cls.too_busy)
@@ -182,8 +187,9 @@ class Case(unittest.TestCase):
 
     def whole(self, reply, says=(), kind=None):
         error = reply.error
-        self.assertTrue(error["where"], reply)
-        self.assertTrue(error["allowed"] or error["next"], reply)
+        for part in ("message", "where", "allowed", "next"):
+            stopped = error["kind"] == "interrupted" and part == "allowed"  # a stop allows nothing
+            self.assertTrue(error[part] or stopped, f"the message does not say: {part}: {reply}")
         if kind:
             self.assertEqual(error["kind"], kind, reply)
         everything = " | ".join(error.values())
@@ -319,4 +325,4 @@ def alive(pid):
 
 def main():
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    unittest.main(verbosity=2)
+    python_cases.main()

@@ -26,7 +26,7 @@ std::string contract_text(const std::vector<int>& shapes, const std::string& mor
 [kernel]
 entry = { file = "solution/k.cpp", symbol = "k" }
 [axes]
-N = { var = true, min = 1, max = 4096, tile = 16 }
+N = { var = true, min = 1, max = @, tile = 16 }
 [reference]
 entry = { file = "input/ref.cpp", symbol = "k" }
 precision = "float64"
@@ -34,6 +34,8 @@ precision = "float64"
 placements = 6
 pairs = 4
 )";
+  const int most = std::max(4096, *std::max_element(shapes.begin(), shapes.end()));
+  out.replace(out.find('@'), 1, std::to_string(most));
   if (y_role == "out")
     out += "[[tensor]]\nname = \"x\"\nrole = \"in\"\ndtype = \"float32\"\nshape = [\"N\"]\n";
   out += fmt::format("[[tensor]]\nname = \"y\"\nrole = \"{}\"\ndtype = \"float32\"\nshape = "
@@ -83,8 +85,25 @@ public:
   }
   void close() override { m_buffers.clear(); }
 
-  base::Status fill(const Content& content) override { return fill_all(content, false); }
-  base::Status refresh(const Content& content) override { return fill_all(content, true); }
+  base::Status fill(const Content& content) override {
+    m_content = content;
+    m_world.log.push_back(fmt::format("fill {:016x} {}", content.seed, content.epoch));
+    for (std::size_t t = 0; t < m_buffers.size(); ++t) {
+      if (!is_input(m_shape.tensors[t].role)) continue;
+      AKO_TRY(auto filler,
+              inputs::Filler::make(m_shape.tensors[t], m_world.contract().tensors[t].fill,
+                                   content.recipe));
+      for (std::size_t s = 0; s < m_buffers[t].size(); ++s) {
+        Buffer& buffer = m_buffers[t][s];
+        const inputs::StreamId stream{content.seed, static_cast<std::uint32_t>(t),
+                                      static_cast<std::uint32_t>(s), content.epoch};
+        AKO_TRY_STATUS(filler.fill(buffer.shared, stream));
+        buffer.sum = base::checksum(buffer.shared);
+        if (m_shape.tensors[t].role == TensorRole::inout) buffer.own = buffer.shared;
+      }
+    }
+    return {};
+  }
 
   base::Status write(int tensor, int set, std::span<const std::byte> bytes) override {
     Buffer& buffer = at(tensor, set);
@@ -139,8 +158,15 @@ public:
 
   Answer<client::SampleReport> sample(Side side, const client::SampleJob& job) override {
     client::SampleReport out;
-    for (int set : job.warmup_sets)
-      if (auto ran = run(side, set); !ran) return tl::unexpected(ran.error());
+    for (double spent = 0; !job.warmup_sets.empty();) {
+      for (int set : job.warmup_sets) {
+        auto ran = run(side, set);
+        if (!ran) return tl::unexpected(ran.error());
+        spent += *ran;
+        ++out.warmup_calls;
+      }
+      if (spent >= static_cast<double>(job.warmup_ns)) break;
+    }
     Moment last;
     for (int set : job.sets) {
       last = moment(side, set);
@@ -197,27 +223,6 @@ private:
     const auto calls = m_calls.find(side);
     return {side, m_round,   m_opened, calls == m_calls.end() ? 0 : calls->second,
             set,  m_content, &m_shape};
-  }
-
-  base::Status fill_all(const Content& content, bool cheap) {
-    m_content = content;
-    m_world.log.push_back(fmt::format("fill {:016x} {}", content.seed, content.epoch));
-    for (std::size_t t = 0; t < m_buffers.size(); ++t) {
-      if (!is_input(m_shape.tensors[t].role)) continue;
-      AKO_TRY(auto filler,
-              inputs::Filler::make(m_shape.tensors[t], m_world.contract().tensors[t].fill,
-                                   content.recipe));
-      for (std::size_t s = 0; s < m_buffers[t].size(); ++s) {
-        Buffer& buffer = m_buffers[t][s];
-        const inputs::StreamId stream{content.seed, static_cast<std::uint32_t>(t),
-                                      static_cast<std::uint32_t>(s), content.epoch};
-        if (cheap) AKO_TRY_STATUS(filler.refresh(buffer.shared, stream).map([](auto) {}));
-        else AKO_TRY_STATUS(filler.fill(buffer.shared, stream));
-        buffer.sum = base::checksum(buffer.shared);
-        if (m_shape.tensors[t].role == TensorRole::inout) buffer.own = buffer.shared;
-      }
-    }
-    return {};
   }
 
   /// Contents whose answer was there before the candidate met them.

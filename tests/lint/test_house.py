@@ -8,6 +8,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import python_cases  # noqa: E402
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 CMAKE, COMPILER = sys.argv[1:3]
 HEADER = "#pragma once\ninline int answer() { return 42; }\n"
@@ -26,6 +29,8 @@ endforeach()
 
 
 class House(unittest.TestCase):
+    unity = "OFF"
+
     def build(self, rooms):
         """rooms: name -> (declaration, source). Answers ('configure' | 'compile' | 'built', output)."""
         with tempfile.TemporaryDirectory() as folder:
@@ -37,9 +42,10 @@ class House(unittest.TestCase):
                 (room / "CMakeLists.txt").write_text(f"ako_room({name} {declaration})\n")
                 (room / "part.hpp").write_text(HEADER)
                 (room / "part.cpp").write_text(source)
+                (room / "rest.cpp").write_text(f"namespace {name} {{ extern int rest; int rest; }}\n")
             configure = subprocess.run(
                 [CMAKE, "-S", str(root), "-B", str(root / "b"), "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={COMPILER}",
-                 "-DROOMS=" + ";".join(rooms)], capture_output=True, text=True)
+                 f"-DCMAKE_UNITY_BUILD={self.unity}", "-DROOMS=" + ";".join(rooms)], capture_output=True, text=True)
             if configure.returncode != 0:
                 return "configure", configure.stderr
             build = subprocess.run([CMAKE, "--build", str(root / "b")], capture_output=True, text=True)
@@ -95,5 +101,16 @@ class House(unittest.TestCase):
             self.assertIn("no sources", run.stderr)
 
 
+class HouseInUnity(House):
+    """The same walls where the sources of a room are compiled together, as CI does."""
+
+    unity = "ON"
+
+    def test_sources_are_compiled_together(self):
+        got, out = self.build({"base": ("LEVEL 0", "static int answer;\nint part() { return answer; }\n")})
+        self.assertEqual(got, "built", out)
+        self.assertIn("unity_0_cxx", out)
+
+
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    python_cases.main(names=[])

@@ -7,6 +7,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import python_cases  # noqa: E402
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tools/lint"))
 import functions  # noqa: E402
@@ -130,4 +133,4 @@ class Planted(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    python_cases.main()

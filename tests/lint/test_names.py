@@ -5,6 +5,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import python_cases  # noqa: E402
+
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/lint/names.py"
 
 
@@ -36,4 +39,4 @@ class Names(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    python_cases.main()

@@ -1,4 +1,4 @@
-"""The recorders, in Python and native."""
+"""The recorders, in Python and native, and what `ako scope --calls` makes of what they write."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import unittest
 
 SOURCE = pathlib.Path(os.environ["AKO_SOURCE_DIR"])
 CXX = os.environ.get("CXX_FOR_TESTS", "g++")
+AKO = os.environ["AKO"]
 
 PROGRAM = """
 import os, sys
@@ -100,6 +101,87 @@ class Recorders(unittest.TestCase):
         self.run_it("./main", LD_PRELOAD=str(self.folder / "recorder.so"))
         self.assertEqual(sorted((line["args"][0]["shape"][0], line["count"]) for line in self.lines()), [(4, 3), (4, 3), (8, 2), (8, 2)])
         self.assertEqual(self.lines()[0]["args"][1], {"name": "N", "value": 4})
+        reply = json.loads(self.run_it(AKO, "scope", "--calls", self.calls, "--json"))
+        self.assertEqual([(s["axes"], s["weight"]) for s in reply["data"]["shapes"]], [({"x_0": 4}, 6.0), ({"x_0": 8}, 4.0)])
+
+    def test_calls_become_shapes_of_a_contract(self):
+        task = self.folder / "task"
+        (task / "solution").mkdir(parents=True)
+        (task / "solution/g.cpp").write_text("")
+        (task / "task.toml").write_text("""format = 1
+[kernel]
+entry = { file = "solution/g.cpp", symbol = "g" }
+[axes]
+M = { var = true, max = 100 }
+H = { const = 8 }
+T = { dtype = ["bfloat16", "float32"] }
+K = { var = true }
+[[tensor]]
+name = "x"
+role = "in"
+dtype = "T"
+shape = ["M", "H"]
+[[tensor]]
+name = "y"
+role = "out"
+dtype = "float32"
+shape = ["M"]
+[[shape]]
+M = 1
+T = "bfloat16"
+K = 1
+[reference]
+entry = { file = "solution/g.cpp", symbol = "g" }
+""")
+        x = lambda m, h=8, dtype="bfloat16": {"name": "x", "dtype": dtype, "shape": [m, h]}
+        k = lambda value: {"name": "K", "value": value}
+        calls = [("g", 3, [x(16), k(2)]), ("g", 4, [x(64), k(2)]), ("g", 5, [x(16), k(2)]), ("g", 2, [x(16, dtype="float32"), k(2)]),
+                 ("g", 1, [x(16)]), ("g", 7, [x(16, h=9), k(2)]), ("g", 9, [x(200), k(2)]), ("g", 1, [x(16, dtype="float16"), k(2)])]
+        self.calls.write_text("".join(json.dumps({"kernel": n, "count": c, "args": a}) + "\n" for n, c, a in calls))
+        reply = json.loads(self.run_it(AKO, "-C", task, "scope", "--calls", self.calls, "--into", "shapes.toml", "--json"))
+        data = reply["data"]
+        self.assertEqual([(s["axes"], s["weight"]) for s in data["shapes"]],
+                         [({"K": 2, "M": 16, "T": "bfloat16"}, 8.0), ({"K": 2, "M": 64, "T": "bfloat16"}, 4.0),
+                          ({"K": 2, "M": 16, "T": "float32"}, 2.0)])
+        self.assertEqual((data["calls"], data["covered"]), (32, 14))
+        self.assertEqual(len(data["unknown"]), 1)
+        self.assertIn("axis K", data["unknown"][0])
+        self.assertEqual(len(data["misfits"]), 3, data["misfits"])
+        self.assertIn('tag = "K=2,M=16,T=bfloat16"\n', (task / "shapes.toml").read_text())
+        # What it wrote is lawful where it goes.
+        contract = (task / "task.toml").read_text()
+        head, tail = contract.index("[[shape]]"), contract.index("[reference]")
+        (task / "task.toml").write_text(contract[:head] + (task / "shapes.toml").read_text() + contract[tail:])
+        again = json.loads(self.run_it(AKO, "-C", task, "scope", "--calls", self.calls, "--json"))
+        self.assertEqual(again["data"]["shapes"], data["shapes"])
+        self.assertEqual(again["warnings"], [])
+
+    def test_lines_that_are_no_calls_are_named(self):
+        self.calls.write_text('{"kernel": "g", "args": []}\n{"count": 3}\n')
+        done = subprocess.run([AKO, "scope", "--calls", str(self.calls), "--json"], capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("calls.jsonl:2", json.loads(done.stdout)["error"]["where"])
+
+    def test_sites_are_found_by_symbol_and_usage(self):
+        repo = self.folder / "engine"
+        (repo / "py").mkdir(parents=True)
+        (repo / "norm.cu").write_text(
+            "// rms_norm in words\n__global__ void rms_norm_kernel(float* y) { y[0] = 1; }\nnamespace eng {\n"
+            "void rms_norm(float* y) {\n  rms_norm_kernel<<<1, 32>>>(y);\n}\n}\n")
+        (repo / "norm.h").write_text("namespace eng { void rms_norm(float* y); }\n")
+        (repo / "engine.cpp").write_text('#include "norm.h"\nvoid step(float* y) {\n  eng::rms_norm(y);\n}\n')
+        (repo / "bind.cpp").write_text('void bind(int m) { m.def("rms_norm", 1); }\n')
+        (repo / "py/layer.py").write_text("from ops import rms_norm\n\ndef forward(x):\n    return rms_norm(x)  # rms_norm\n")
+        (repo / "notes.md").write_text("rms_norm\n")
+        self.run_it("git", "init", "-q", repo)
+        subprocess.run(["git", "-C", str(repo), "add", "-A"], check=True, env=self.environment)
+        reply = json.loads(self.run_it(AKO, "scope", "--sites", "engine::eng::rms_norm", "--json"))
+        found = [(s["kind"], s["file"], s["line"], s["function"]) for s in reply["data"]["sites"]]
+        self.assertEqual(found, [("definition", "norm.cu", 4, "eng::rms_norm"), ("call", "engine.cpp", 3, "step"),
+                                 ("call", "py/layer.py", 4, "forward"), ("binding", "bind.cpp", 1, "bind"),
+                                 ("import", "py/layer.py", 1, ""), ("declaration", "norm.h", 1, "")])
+        reply = json.loads(self.run_it(AKO, "scope", "--sites", "engine::rms_norm_kernel", "--json"))
+        self.assertEqual([s["kind"] for s in reply["data"]["sites"]], ["definition", "launch"])
 
 
 if __name__ == "__main__":

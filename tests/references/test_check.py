@@ -7,6 +7,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import python_cases  # noqa: E402
+
 CHECK = pathlib.Path(__file__).resolve().parents[2] / "tools/references/check.py"
 HEAD = """---
 id: {id}
@@ -166,4 +169,4 @@ class Planted(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    python_cases.main()

@@ -4,8 +4,12 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import python_cases  # noqa: E402
 
 AKO = os.environ["AKO"]
 CULPRITS = pathlib.Path(__file__).resolve().parents[1] / "culprits" / "cpu"
@@ -103,4 +107,4 @@ class Replay(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    python_cases.main()

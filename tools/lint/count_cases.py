@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds up the GoogleTest reports of a folder: the last line is "N passed, N failed".
+"""Adds up the reports of a folder in GoogleTest's form (tests/python_cases.py writes them for unittest): the last line is "N passed, N failed".
 
 Cases that were skipped are named apart, so that they never look like passed ones. Exit 1 when a case failed, when a
 report cannot be read, or when there is no case at all.

@@ -149,7 +149,7 @@ void bias(const std::filesystem::path& libraries, const std::string& uuid, int p
       double level = 0;
       for (int pair = 0; pair < pairs; ++pair) {
         ++content.epoch;
-        must(stage->refresh(content));
+        must(stage->fill(content));
         double ns[2] = {};
         const bool first = (coin() & 1) != 0;
         for (int turn = 0; turn < 2; ++turn) {
@@ -171,8 +171,38 @@ void bias(const std::filesystem::path& libraries, const std::string& uuid, int p
     }
 }
 
-void decision(const std::filesystem::path& libraries, const std::string& uuid, int count,
-              const std::string& slow, int rows) {
+/// Prints whether what was asked of the verdicts holds; false when something was missed.
+bool held(const std::map<std::string, int>& seen, std::vector<double> seconds) {
+  const auto count = [&](const std::string& what) {
+    const auto at = seen.find(what);
+    return at == seen.end() ? 0 : at->second;
+  };
+  int planted = 0, all = 0;
+  for (const auto& [what, times] : seen) {
+    all += times;
+    if (what.starts_with("planted")) planted += times;
+  }
+  const int wins = count("A/A improved") + count("planted improved");
+  const int told = count("planted regressed");
+  const int open = all - wins - told - count("A/A equivalent") - count("A/A regressed") -
+                   count("planted equivalent");
+  const double median = stats::median(seconds);
+  bool good = true;
+  const auto say = [&](bool yes, const std::string& words) {
+    good = good && yes;
+    fmt::print("{}: {}\n", yes ? "held" : "MISSED", words);
+  };
+  say(wins == 0, fmt::format("false `improved`: {}, none allowed", wins));
+  say(told >= 0.95 * planted,
+      fmt::format("planted slow-downs told apart: {} of {}, at least 95 %", told, planted));
+  say(open <= 0.05 * all, fmt::format("undecided: {} of {}, at most 5 %", open, all));
+  say(median <= 1.5, fmt::format("wall a verdict: median {:.2f} s, at most 1.5", median));
+  return good;
+}
+
+/// Exit code: 1 when a bound was missed.
+int decision(const std::filesystem::path& libraries, const std::string& uuid, int count,
+             const std::string& slow, int rows) {
   const auto task = must(bench::make_task(libraries, uuid, {rows}, "cold", 0.003));
   std::mt19937_64 coin(static_cast<std::uint64_t>(base::monotonic_ns()));
   auto honest = must(bench::make_stage(task, "rmsnorm", "rmsnorm"));
@@ -209,7 +239,7 @@ void decision(const std::filesystem::path& libraries, const std::string& uuid, i
     if (!gains[plant].empty())
       fmt::print("{}: mean gain {:+.4f} over {}\n", plant ? "planted" : "A/A",
                  stats::mean(gains[plant]), gains[plant].size());
-  fmt::print("wall a verdict: median {:.2f} s\n", stats::median(seconds));
+  return held(seen, seconds) ? 0 : 1;
 }
 
 void verdict(const std::filesystem::path& libraries, const std::string& uuid,
@@ -251,7 +281,8 @@ int main(int argc, char** argv) {
   if (what == "check") check(libraries, uuid);
   else if (what == "bias") bias(libraries, uuid, argc > 3 ? std::atoi(argv[3]) : 80);
   else if (what == "decision" && argc > 4)
-    decision(libraries, uuid, std::atoi(argv[3]), argv[4], argc > 5 ? std::atoi(argv[5]) : 4096);
+    return decision(libraries, uuid, std::atoi(argv[3]), argv[4],
+                    argc > 5 ? std::atoi(argv[5]) : 4096);
   else if (what == "verdict" && argc > 3) verdict(libraries, uuid, argv[3]);
   else return 2;
   return 0;

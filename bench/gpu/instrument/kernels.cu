@@ -1,6 +1,6 @@
 // Kernels that the instrument is held against. nvcc -shared ... with one of
-//   [-DAKO_DELAY=cycles [-DAKO_DELAY_EVERY=n]]
-//                                   rows of H bfloat16, y = x / sqrt(mean(x^2) + eps) * w; every n-th
+//   [-DAKO_DELAY=cycles [-DAKO_DELAY_OF_64=n]]
+//                                   rows of H bfloat16, y = x / sqrt(mean(x^2) + eps) * w; n of 64
 //                                   block waits that long before it starts: a planted slow-down
 //   -DREFERENCE                     the same in float64, y is float64
 #include <cstdint>
@@ -10,8 +10,8 @@
 #ifndef AKO_DELAY
 #define AKO_DELAY 0
 #endif
-#ifndef AKO_DELAY_EVERY
-#define AKO_DELAY_EVERY 1
+#ifndef AKO_DELAY_OF_64
+#define AKO_DELAY_OF_64 64
 #endif
 
 namespace {
@@ -29,7 +29,7 @@ __device__ float block_sum(float value) {
 
 __global__ void rmsnorm(const __nv_bfloat16* x, const __nv_bfloat16* w, __nv_bfloat16* y, int h,
                         float eps) {
-  if (AKO_DELAY > 0 && blockIdx.x % AKO_DELAY_EVERY == 0) {
+  if (AKO_DELAY > 0 && blockIdx.x % 64 < AKO_DELAY_OF_64) {
     const long long begin = clock64();
     while (clock64() - begin < AKO_DELAY) {
     }

@@ -10,7 +10,7 @@ namespace ako::device {
 namespace {
 
 constexpr std::size_t k_buffer_bytes = 1 << 20, k_align = 8;
-constexpr int k_kinds[] = {abi::k_activity_kernel, abi::k_activity_copy, abi::k_activity_set};
+constexpr int k_activities[] = {abi::k_activity_kernel, abi::k_activity_copy, abi::k_activity_set};
 
 // Records as CUPTI lays them out: these members have kept their places through versions 12 and 13.
 struct KernelAt {
@@ -36,7 +36,7 @@ Collected& collected() {
   return all;
 }
 
-void take(const abi::ActivityHead* head, std::vector<Record>& into) {
+void take_record(const abi::ActivityHead* head, std::vector<Record>& into) {
   const auto kind = read_at<int>(head, 0);
   Record record;
   if (kind == abi::k_activity_kernel) {
@@ -70,7 +70,7 @@ void complete_buffer(abi::Context, std::uint32_t, std::uint8_t* buffer, std::siz
   const std::lock_guard lock(all.mutex);
   abi::ActivityHead* head = nullptr;
   while (valid > 0 && all.api->next(buffer, valid, &head) == abi::k_success)
-    take(head, all.records);
+    take_record(head, all.records);
   std::free(buffer);
 }
 
@@ -97,7 +97,7 @@ base::Expected<Activity*> Activity::start() {
   collected().api = api;
   if (const auto result = api->callbacks(request_buffer, complete_buffer))
     return refused("cuptiActivityRegisterCallbacks", result);
-  for (const int kind : k_kinds)
+  for (const int kind : k_activities)
     if (const auto result = api->enable(kind)) return refused("cuptiActivityEnable", result);
   only.m_api = api;
   only.m_version = static_cast<int>(version);
@@ -107,13 +107,13 @@ base::Expected<Activity*> Activity::start() {
 
 void Activity::pause() {
   if (!m_on) return;
-  for (const int kind : k_kinds) (void)m_api->disable(kind);
+  for (const int kind : k_activities) (void)m_api->disable(kind);
   m_on = false;
 }
 
 void Activity::resume() {
   if (m_on) return;
-  for (const int kind : k_kinds) (void)m_api->enable(kind);
+  for (const int kind : k_activities) (void)m_api->enable(kind);
   m_on = true;
 }
 

@@ -14,7 +14,6 @@ using model::Dtype;
 using model::DtypeClass;
 using model::Fill;
 
-constexpr std::int64_t k_refresh_bytes = 4096; // as inputs::Filler::refresh
 constexpr double k_exact = 9007199254740992.0; // 2^53: whole doubles up to here are exact
 
 template <class T> std::vector<std::byte> as_table(std::span<const T> values) {
@@ -70,8 +69,6 @@ std::optional<DeviceFill> device_fill(const model::ResolvedTensor& tensor,
   const int bits = model::bits_of(tensor.dtype);
   fill.params.element_bits = static_cast<std::uint32_t>(bits);
   fill.params.elements = static_cast<std::uint64_t>(tensor.span_elements);
-  fill.params.chunk_elements = static_cast<std::uint64_t>(k_refresh_bytes * 8 / bits);
-  fill.refreshes = bits >= 8;
   if (inputs::random_bits_of(tensor.dtype) == 16) {
     std::vector<std::uint16_t> codes(65536);
     for (std::uint32_t draw = 0; draw < 65536; ++draw)
@@ -88,15 +85,10 @@ std::optional<DeviceFill> device_fill(const model::ResolvedTensor& tensor,
 
 void set_streams(FillParams& params, const inputs::StreamId& stream) {
   const auto values = inputs::BitStream(stream, inputs::Purpose::values).words();
-  const auto places = inputs::BitStream(stream, inputs::Purpose::refresh).words();
   params.key0 = values[0];
   params.key1 = values[1];
   params.high0 = values[2];
   params.high1 = values[3];
-  params.place_key0 = places[0];
-  params.place_key1 = places[1];
-  params.place_high0 = places[2];
-  params.place_high1 = places[3];
 }
 
 } // namespace ako::device

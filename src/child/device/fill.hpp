@@ -14,13 +14,12 @@ namespace ako::device {
 struct DeviceFill {
   FillParams params;
   std::vector<std::byte> table; ///< to be uploaded; empty = none
-  bool refreshes = false;       ///< ako_refresh works on it too
 };
 /// nullopt: this fill is made on the host and copied in (structures, recorded and custom fills,
 /// fills that a recipe bends, and types without a kernel).
 std::optional<DeviceFill> device_fill(const model::ResolvedTensor& tensor,
                                       const model::FillSpec& spec, inputs::Recipe recipe);
-/// Puts the streams of one content into the parameters.
+/// Puts the stream of one content into the parameters.
 void set_streams(FillParams& params, const inputs::StreamId& stream);
 
 } // namespace ako::device

@@ -12,6 +12,8 @@ typedef int i32;
 #define AKO_KERNEL(name, Params) extern "C" __global__ void name(Params p)
 __device__ u64 thread_index() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ u64 thread_count() { return (u64)gridDim.x * blockDim.x; }
+__device__ u64 index_in_block() { return threadIdx.x; }
+__device__ u64 block_threads() { return blockDim.x; }
 __device__ u64 timer_ns() {
   u64 value;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(value));
@@ -37,6 +39,12 @@ __device__ bool is_first_of_warp() { return threadIdx.x % 32 == 0; }
 struct ReadParams {
   u64 data, bytes, sink;
 };
+struct WakeParams {
+  u64 data, bytes, sink, ns;
+};
+struct TouchParams {
+  u64 data, bytes, sink, step;
+};
 struct ProbeParams {
   u64 addresses, count, cycles, sink;
 };
@@ -44,11 +52,10 @@ struct SpinParams {
   u64 ns, spread_ns, counter, sink;
 };
 struct FillParams {
-  u64 destination, elements, chunk_elements; // chunk_elements 0 = all elements, else refresh
-  u64 table;                                 // u16[65536]: codes of 16-bit draws; or i32 quantiles
-  u32 key0, key1, high0, high1;              // of the values' stream
-  u32 place_key0, place_key1, place_high0, place_high1; // of the refresh's stream
-  u32 element_bits, kind;                    // see Kind below
+  u64 destination, elements;
+  u64 table;                    // u16[65536]: codes of 16-bit draws; or i32 quantiles
+  u32 key0, key1, high0, high1; // of the values' stream
+  u32 element_bits, kind;       // see Kind below
   double low, high, mean, stddev;
   u64 count;
 };
@@ -191,19 +198,6 @@ AKO_KERNEL(ako_fill, FillParams) {
     store_at(p.destination, i, p.element_bits, code_of(p, i));
 }
 
-/// Four unpredictable elements of every chunk anew.
-AKO_KERNEL(ako_refresh, FillParams) {
-  const u64 chunks = (p.elements + p.chunk_elements - 1) / p.chunk_elements;
-  for (u64 d = thread_index(); d < chunks * 4; d += thread_count()) {
-    const u64 start = d / 4 * p.chunk_elements;
-    const u64 here = p.elements - start < p.chunk_elements ? p.elements - start : p.chunk_elements;
-    const u64 bits =
-        bits64_at(2 * d, p.place_high0, p.place_high1, p.place_key0, p.place_key1);
-    const u64 at = start + high_part(bits, here);
-    store_at(p.destination, at, p.element_bits, code_of(p, at));
-  }
-}
-
 // ---- marks ----
 AKO_KERNEL(ako_paint, PaintParams) {
   const u64 words = p.bytes / 8;
@@ -289,6 +283,25 @@ AKO_DEVICE void read_through(const ReadParams& p) {
 }
 AKO_KERNEL(ako_sweep, ReadParams) { read_through(p); }
 AKO_KERNEL(ako_warm, ReadParams) { read_through(p); }
+/// Every block reads a line of every p.step bytes: each multiprocessor has then translated all of
+/// these addresses. A process whose context was switched away finds its translations gone, and a
+/// kernel that runs in a process of its own does not.
+AKO_KERNEL(ako_touch, TouchParams) {
+  u64 sum = 0;
+  for (u64 at = index_in_block() * p.step; at < p.bytes; at += block_threads() * p.step)
+    sum ^= load_line(p.data + at);
+  if (sum == 0x0123456789abcdefull) *(u64*)p.sink = sum;
+}
+/// Reads p.data round and round for p.ns by the device's timer: after an idle moment the first
+/// microseconds of memory traffic are slow, and no timed call may lie in them.
+AKO_KERNEL(ako_wake, WakeParams) {
+  const u64 begin = timer_ns(), lines = p.bytes / 32;
+  u64 sum = 0, i = thread_index();
+  do {
+    for (int k = 0; k < 16; ++k, i += thread_count()) sum ^= load_line(p.data + i % lines * 32);
+  } while (timer_ns() - begin < p.ns);
+  if (sum == 0x0123456789abcdefull) *(u64*)p.sink = sum;
+}
 /// One thread reads the lines one after the other; cycles[i] of each.
 AKO_KERNEL(ako_probe, ProbeParams) {
   if (thread_index() != 0) return;

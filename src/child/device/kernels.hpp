@@ -12,6 +12,12 @@ namespace ako::device {
 struct ReadParams {
   std::uint64_t data = 0, bytes = 0, sink = 0;
 };
+struct WakeParams {
+  std::uint64_t data = 0, bytes = 0, sink = 0, ns = 0;
+};
+struct TouchParams {
+  std::uint64_t data = 0, bytes = 0, sink = 0, step = 0;
+};
 struct ProbeParams {
   std::uint64_t addresses = 0, count = 0, cycles = 0, sink = 0;
 };
@@ -27,9 +33,8 @@ enum class FillKind : std::uint32_t {
   whole_i64 = 5
 };
 struct FillParams {
-  std::uint64_t destination = 0, elements = 0, chunk_elements = 0, table = 0;
+  std::uint64_t destination = 0, elements = 0, table = 0;
   std::uint32_t key0 = 0, key1 = 0, high0 = 0, high1 = 0;
-  std::uint32_t place_key0 = 0, place_key1 = 0, place_high0 = 0, place_high1 = 0;
   std::uint32_t element_bits = 0;
   FillKind kind = FillKind::table;
   double low = 0, high = 0, mean = 0, stddev = 0;

@@ -112,6 +112,10 @@ private:
   struct Group;
   int invoke(const SampleJob& job, void* const* tensors) const;
   base::Status evict();
+  /// What a device in use has behind it and one that idled, or worked for another process, has not:
+  /// addresses of the calls begin..end translated, memory at its own pace. How many kernels it
+  /// took.
+  base::Expected<int> wake(const SampleJob& job, std::size_t begin, std::size_t end);
   base::Expected<int> left_behind();
   std::int64_t free_bytes() const;
   base::Expected<int> prepare(const SampleJob& job, std::size_t set);

@@ -77,6 +77,8 @@ base::Status Sampler::run_events(const SampleJob& job, SampleResult& result) {
     AKO_TRY_STATUS(finish(result));
     if (!result.fault.empty()) return {};
     AKO_TRY_STATUS(m_gate.close(m_stream));
+    AKO_TRY(const int woken, wake(job, begin, end));
+    static_cast<void>(woken);
     for (std::size_t i = begin; i < end; ++i) {
       const auto& pair = queue.pairs[i - begin];
       AKO_TRY_STATUS(prepare(job, i));

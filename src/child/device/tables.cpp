@@ -55,7 +55,7 @@ template <class Table> struct Loaded {
 };
 
 template <class Function>
-void take(void* handle, const char* symbol, Function& into, std::string& missing) {
+void take_symbol(void* handle, const char* symbol, Function& into, std::string& missing) {
   into = reinterpret_cast<Function>(dlsym(handle, symbol));
   if (!into) missing += (missing.empty() ? "" : ", ") + std::string(symbol);
 }
@@ -99,7 +99,7 @@ const Wanted k_nvml{"NVML",
                     k_driver_folders,
                     "install NVIDIA's driver with its management library"};
 
-#define AKO_X(member, symbol, parameters) take(handle, symbol, loaded.table.member, missing);
+#define AKO_X(member, symbol, parameters) take_symbol(handle, symbol, loaded.table.member, missing);
 #define AKO_LOADER(Table, name, calls)                                                             \
   const Loaded<Table>& name##_once() {                                                             \
     static const Loaded<Table> once = [] {                                                         \

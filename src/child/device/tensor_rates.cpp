@@ -16,7 +16,7 @@ struct Kind {
   const char* transposed;    ///< wgmma's last operands
   int since;                 ///< compute capability times ten, for mma.sync
 };
-constexpr Kind k_kinds[] = {
+constexpr Kind k_rates[] = {
     {"float16", "f16", "f32", 16, 0x83ff83ff, 0x38003800, ", 0, 0", 80},
     {"bfloat16", "bf16", "f32", 16, 0x807f807f, 0x3f003f00, ", 0, 0", 80},
     {"float8_e4m3fn", "e4m3", "f32", 32, 0x87878787, 0x30303030, "", 89},
@@ -112,7 +112,7 @@ std::string warp_kernel(const Kind& kind) {
 
 std::vector<TensorRate> tensor_rates(int major, int minor) {
   std::vector<TensorRate> out;
-  for (const Kind& kind : k_kinds) {
+  for (const Kind& kind : k_rates) {
     if (!has(kind, major, minor)) continue;
     TensorRate rate{kind.dtype, name_of(kind), grouped(major) ? "wgmma" : "mma.sync", 0, 1, 256};
     const double each = grouped(major) ? 2 * (64.0 * 256) : 8 * (16.0 * 8);
@@ -137,7 +137,7 @@ static __device__ unsigned random_bits(unsigned i) {
   return i ^ i >> 15;
 }
 )";
-  for (const Kind& kind : k_kinds)
+  for (const Kind& kind : k_rates)
     if (has(kind, major, minor)) out += grouped(major) ? grouped_kernel(kind) : warp_kernel(kind);
   return out;
 }

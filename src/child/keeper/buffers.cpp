@@ -64,12 +64,7 @@ base::Status Buffers::fill(const FillRequest& request, FillLibrary& library) {
       const inputs::StreamId stream{request.seed, static_cast<std::uint32_t>(place.tensor),
                                     static_cast<std::uint32_t>(place.set), request.epoch};
       const auto bytes = bytes_of(place);
-      std::int64_t refreshed = 0;
-      // An inout holds the last call's answer, and a first fill has nothing to refresh.
-      if (request.refresh && is_input(tensor.resolved.role) && m_sums[i]) {
-        AKO_TRY(refreshed, filler.refresh(bytes, stream));
-      }
-      if (refreshed == 0) AKO_TRY_STATUS(filler.fill(bytes, stream));
+      AKO_TRY_STATUS(filler.fill(bytes, stream));
       m_sums[i] = base::checksum(bytes);
       lay_red_zones(place);
     }

@@ -154,11 +154,7 @@ base::Status DeviceBuffers::fill_place(const FillRequest& request, const inputs:
   auto params = prepared.fill->params;
   params.destination = at(place);
   device::set_streams(params, stream);
-  // An inout holds the last call's answer, and a first fill has nothing to refresh.
-  const bool refresh = request.refresh && prepared.fill->refreshes && m_sums[index] &&
-                       is_input(tensor_of(place).resolved.role);
-  if (!refresh) return launch("ako_fill", params, params.elements / 8 + 1);
-  return launch("ako_refresh", params, params.elements / params.chunk_elements * 4 + 4);
+  return launch("ako_fill", params, params.elements / 8 + 1);
 }
 
 base::Status DeviceBuffers::queue_sum(std::size_t index) {
@@ -184,8 +180,6 @@ base::Status DeviceBuffers::fill(const FillRequest& request, FillLibrary& librar
       const auto& place = m_plan.places[i];
       if (place.tensor != order.tensor || !wanted(place, request.sets)) continue;
       if (request.fresh_only && tensor.lifetime == model::Lifetime::static_ && m_sums[i]) continue;
-      // Recorded contents stay as recorded.
-      if (request.refresh && order.spec.kind == model::Fill::recorded && m_sums[i]) continue;
       AKO_TRY_STATUS(fill_place(request, filler, *prepared, i));
       AKO_TRY_STATUS(queue_sum(i));
       filled.push_back(i);

@@ -42,8 +42,7 @@ Session::Answer Session::dispatch(const protocol::Request& request) {
   case Kind::configure: return configure(body);
   case Kind::create: return create(body);
   case Kind::destroy: return destroy(body);
-  case Kind::fill: return fill(body, false);
-  case Kind::refresh: return fill(body, true);
+  case Kind::fill: return fill(body);
   case Kind::poison: return poison(body);
   case Kind::check: return check(body);
   case Kind::sums: return sums(body);
@@ -152,11 +151,10 @@ Session::Answer Session::destroy(const Json& body) {
   return Reply{};
 }
 
-Session::Answer Session::fill(const Json& body, bool refresh) {
+Session::Answer Session::fill(const Json& body) {
   AKO_TRY(auto* buffers, arena(body));
   if (!m_library) return base::fail(ErrorKind::invalid, "not configured yet");
   FillRequest request;
-  request.refresh = refresh;
   AKO_TRY(request.seed, protocol::get_hex(body, "seed"));
   AKO_TRY(const auto epoch, base::get<std::int64_t>(body, "epoch"));
   request.epoch = static_cast<std::uint32_t>(epoch);

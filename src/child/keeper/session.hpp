@@ -34,7 +34,7 @@ private:
   Answer configure(const base::Json& body);
   Answer create(const base::Json& body);
   Answer destroy(const base::Json& body);
-  Answer fill(const base::Json& body, bool refresh);
+  Answer fill(const base::Json& body);
   Answer poison(const base::Json& body);
   Answer check(const base::Json& body);
   Answer sums(const base::Json& body);

@@ -32,7 +32,7 @@ struct FillRequest {
   std::uint32_t epoch = 0;
   inputs::Recipe recipe = inputs::Recipe::plain;
   std::vector<int> sets; ///< empty = all
-  bool fresh_only = false, refresh = false;
+  bool fresh_only = false;
   std::vector<protocol::FillOrder> orders;
 };
 

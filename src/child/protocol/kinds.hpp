@@ -32,7 +32,6 @@
 //   write      {arena, tensor, set} -> {}    the other way
 //   destroy    {arena} -> {}
 //   fill       {arena, seed, epoch, recipe, sets, tensors: "all"|"fresh", fills: [Fill]} -> {}
-//   refresh    as fill -> {}
 //   poison     {arena, sentinel: 0|1, sets} -> {}
 //   check      {arena, sets} -> {bytes_checked, buffers: [{tensor, set, unwritten, doubtful, first,
 //                                last, red_before, red_after, red_distance, gap_damage,
@@ -102,7 +101,6 @@ enum class Kind : std::uint16_t {
   create = 16,
   destroy = 17,
   fill = 18,
-  refresh = 19,
   poison = 20,
   check = 21,
   sums = 22,

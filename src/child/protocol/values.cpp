@@ -18,7 +18,6 @@ const char* to_string(Kind kind) {
   case Kind::create: return "create";
   case Kind::destroy: return "destroy";
   case Kind::fill: return "fill";
-  case Kind::refresh: return "refresh";
   case Kind::poison: return "poison";
   case Kind::check: return "check";
   case Kind::sums: return "sums";

@@ -1,5 +1,7 @@
 #include "worker/device_worker.hpp"
 
+#include "protocol/addresses.hpp"
+
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -20,7 +22,7 @@ constexpr LimitName k_limits[] = {{device::abi::k_limit_stack, "stack"},
 } // namespace
 
 base::Expected<std::unique_ptr<DeviceWorker>> DeviceWorker::open(const std::string& uuid) {
-  AKO_TRY(auto gpu, device::Gpu::open(uuid));
+  AKO_TRY(auto gpu, device::Gpu::open(uuid, {protocol::k_first_address, protocol::k_last_address}));
   std::unique_ptr<DeviceWorker> worker(new DeviceWorker(std::move(gpu)));
   AKO_TRY(worker->m_sampler, device::Sampler::make(worker->m_gpu));
   for (const auto& [limit, name] : k_limits) {
@@ -73,7 +75,8 @@ base::Status DeviceWorker::map(const std::string& arena, base::UniqueFd fd, std:
 base::Json DeviceWorker::facts() const {
   return {{"uuid", m_gpu.facts().uuid},
           {"timestamps", m_sampler->fallback().empty() ? "cupti" : "events"},
-          {"fallback", m_sampler->fallback()}};
+          {"fallback", m_sampler->fallback()},
+          {"addresses_bytes", m_gpu.window().bytes()}};
 }
 
 base::Json DeviceWorker::place() const {

@@ -1,6 +1,7 @@
 #include "worker/library.hpp"
 
 #include "device/abi.hpp"
+#include "worker/refused.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -19,10 +20,6 @@ namespace ako::worker {
 namespace {
 
 constexpr std::size_t k_most_bytes = std::size_t{1} << 31;
-
-tl::unexpected<protocol::Refusal> refused(const char* kind, std::string message) {
-  return tl::unexpected(protocol::Refusal{kind, std::move(message), base::Json::object()});
-}
 
 protocol::Outcome<SealedFile> seal(int source, std::size_t bytes, const std::string& path) {
   SealedFile sealed;

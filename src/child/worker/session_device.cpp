@@ -1,5 +1,6 @@
 // Commands of a worker with a device.
 #include "protocol/values.hpp"
+#include "worker/refused.hpp"
 #include "worker/session.hpp"
 
 #include <algorithm>
@@ -13,10 +14,6 @@ using base::Json;
 using protocol::Refusal;
 
 namespace {
-
-tl::unexpected<Refusal> refused(const char* kind, std::string message, Json data = Json::object()) {
-  return tl::unexpected(Refusal{kind, std::move(message), std::move(data)});
-}
 
 tl::unexpected<Refusal> fault(const std::string& words) {
   return refused("device_fault", "the device stopped the kernel: " + words,

@@ -1,5 +1,7 @@
 // Commands that run the candidate.
+#include "model/device.hpp"
 #include "protocol/values.hpp"
+#include "worker/refused.hpp"
 #include "worker/session.hpp"
 
 #include <algorithm>
@@ -14,10 +16,6 @@ using base::Json;
 using protocol::Refusal;
 
 namespace {
-
-tl::unexpected<Refusal> refused(const char* kind, std::string message, Json data = Json::object()) {
-  return tl::unexpected(Refusal{kind, std::move(message), std::move(data)});
-}
 
 Json count_or_unknown(std::uint64_t value) { return value == UINT64_MAX ? Json(-1) : Json(value); }
 
@@ -56,7 +54,12 @@ Refusal Session::returned(const std::string& name, int code, Json data) const {
   data["code"] = code;
   if (m_replay && code == Replay::k_unknown)
     return {"returned_error", "the replay failed: " + m_replay->why(), std::move(data)};
-  return {"returned_error", fmt::format("{} returned {}", name, code), std::move(data)};
+  std::string text = fmt::format("{} returned {}", name, code);
+  if (const auto trouble = model::launch_trouble(code)) {
+    data["trouble"] = {{"name", trouble->name}, {"cause", trouble->cause}, {"next", trouble->next}};
+    text += fmt::format(" ({}): {}; {}", trouble->name, trouble->cause, trouble->next);
+  }
+  return {"returned_error", std::move(text), std::move(data)};
 }
 
 void Session::add_report(Json& answer) const {

@@ -249,27 +249,39 @@ base::Error make_error(const model::EntryRef& entry, std::string message, std::s
           std::move(next)};
 }
 
+/// Where task.toml names the function of this side.
+const char* symbol_key(Role role) {
+  switch (role) {
+  case Role::reference: return "reference.entry.symbol";
+  case Role::baseline: return "entry.symbol of its [[baseline]]";
+  case Role::candidate:
+  case Role::incumbent: break;
+  }
+  return "kernel.entry.symbol";
+}
+
 /// The name could not be taken as one function: absent, overloaded or a template.
-base::Error explain_entry(const model::EntryRef& entry, const model::Sources& sources,
+base::Error explain_entry(Role role, const model::EntryRef& entry, const model::Sources& sources,
                           const std::string& said) {
+  const std::string key = symbol_key(role);
   const auto same = named(entry.symbol, entry.file, sources, true);
   if (same.size() > 1)
     return make_error(entry, fmt::format("the entry '{}' is overloaded", entry.symbol),
                       signatures(same), "one function of that name",
-                      "rename the one that is to be called, and name it in kernel.entry.symbol");
+                      "rename the one that is to be called, and name it in " + key);
   if (same.size() == 1 && same[0].is_template && entry.symbol.find('<') == std::string::npos)
     return make_error(entry, fmt::format("the entry '{}' is a template", entry.symbol),
                       signatures(same), "a function, or one instance such as name<float>",
-                      "name the instance in kernel.entry.symbol");
+                      "name the instance in " + key);
   if (same.size() == 1 && same[0].qualified != entry.symbol)
     return make_error(entry, fmt::format("there is no function '{}'", entry.symbol),
-                      signatures(same), {},
-                      fmt::format("write it as '{}' in kernel.entry.symbol", same[0].qualified));
+                      signatures(same), "the function's qualified name",
+                      fmt::format("write it as '{}' in {}", same[0].qualified, key));
   if (same.empty())
     return make_error(entry, fmt::format("there is no function '{}'", entry.symbol),
                       signatures(named(entry.symbol, entry.file, sources, false)),
                       "a function that is defined in the entry's file",
-                      "correct the name in kernel.entry.symbol, or define the function");
+                      "correct the name in " + key + ", or define the function");
   return make_error(entry, fmt::format("'{}' cannot be called as the entry", entry.symbol), said,
                     "one function, not static in another file", "see the compiler's message");
 }
@@ -343,7 +355,7 @@ std::optional<base::Error> explain_shim_error(std::string_view text, model::Lane
   if (!in_shim) return std::nullopt;
   auto arguments = arguments_of(contract, lane, role);
   if (!arguments) return arguments.error();
-  if (first->place.file == k_entry_region) return explain_entry(entry, sources, first->text);
+  if (first->place.file == k_entry_region) return explain_entry(role, entry, sources, first->text);
   if (text.find("AKO_FUNCTION") != std::string_view::npos)
     return make_error(entry, fmt::format("'{}' is no function", entry.symbol), "an object",
                       "a function with a fixed number of arguments", "name a function");
@@ -366,7 +378,9 @@ std::optional<base::Error> explain_shim_error(std::string_view text, model::Lane
     return make_error(entry, fmt::format("'{}' returns the wrong type", entry.symbol),
                       parts.empty() ? "" : parts[0],
                       lane == model::Lane::cpu ? "void, or int with 0 for success"
-                                               : "void, cudaError_t, or int with 0 for success",
+                      : lane == model::Lane::cutlass
+                          ? "void, cudaError_t, cutlass::Status, or int with 0 for success"
+                          : "void, cudaError_t, or int with 0 for success",
                       "change what the function returns");
   }
   return std::nullopt;

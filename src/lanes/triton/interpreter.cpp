@@ -2,6 +2,7 @@
 
 #include "base/installed.hpp"
 #include "base/json.hpp"
+#include "base/python.hpp"
 #include "lanes/native/tools.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace fs = base::fs;
 
 namespace {
 
-constexpr const char* k_remedy =
+constexpr const char* k_other_python =
     "install CPython 3.10 or newer, or name one in kernel.compiler, AKO_PYTHON or VIRTUAL_ENV";
 
 struct Choice {
@@ -31,7 +32,7 @@ tl::unexpected<base::Error> missing(const std::string& where, const std::string&
               {.where = where,
                .found = found,
                .allowed = "CPython 3.10 or newer, in PATH or by its path",
-               .next = k_remedy});
+               .next = k_other_python});
 }
 
 /// The first that is set and there. One that is set and not there is an error: it was meant.
@@ -44,16 +45,13 @@ Expected<Choice> choose(const std::string& wanted, const Surroundings& around,
     return Choice{path, by};
   };
   if (!wanted.empty()) return named(wanted, "kernel.compiler");
-  if (const auto own = variable(around, "AKO_PYTHON"); !own.empty())
-    return named(own, "AKO_PYTHON");
-  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
-    if (const auto folder = variable(around, name); !folder.empty()) {
-      // A folder with tools alone, as one into which only nvcc was installed, was not meant.
-      if (locate(folder + "/bin/python", around).empty()) continue;
-      return named(folder + "/bin/python", name);
-    }
-  for (const char* name : {"python3", "python"})
-    if (auto found = named(name, "PATH")) return found;
+  const auto choices =
+      base::python_choices([&](const char* name) { return variable(around, name); },
+                           [&](const std::string& path) { return !locate(path, around).empty(); });
+  for (const auto& [program, by] : choices) {
+    auto found = named(program, by);
+    if (found || by != "PATH") return found;
+  }
   std::string list;
   for (const auto& line : said) list += (list.empty() ? "" : "; ") + line;
   return missing("PATH", list);
@@ -81,7 +79,7 @@ Expected<Tool> identified(const Choice& choice, const fs::path& package,
                                            : fmt::format("{}: {}", answer.ending.text(),
                                                          (answer.err + answer.out).substr(0, 300)),
                  .allowed = "CPython 3.10 or newer",
-                 .next = k_remedy});
+                 .next = k_other_python});
   Tool tool;
   tool.version = joined_versions(*facts);
   if (!base::get_or<bool>(*facts, "supported", false))
@@ -91,7 +89,7 @@ Expected<Tool> identified(const Choice& choice, const fs::path& package,
          .found = fmt::format("{} {}", base::get_or<std::string>(*facts, "implementation", "?"),
                               base::get_or<std::string>(*facts, "version", "?")),
          .allowed = "CPython 3.10 or newer",
-         .next = k_remedy});
+         .next = k_other_python});
   tool.path = choice.path;
   tool.command = {choice.path};
   tool.family = "cpython";

@@ -85,8 +85,8 @@ std::string turns_after(const Data& data, std::int64_t number) {
     if (each.payload.after_iteration == number) {
       out +=
           fmt::format("> Stall: {} iterations in a row were correct and not better; the incumbent "
-                      "was measured again.\n",
-                      each.payload.in_a_row);
+                      "was {}measured again.\n",
+                      each.payload.in_a_row, each.payload.incumbent_again.empty() ? "not " : "");
       for (const std::string& lesson : each.payload.lessons) out += "> - " + md_line(lesson) + "\n";
       out += "\n";
     }

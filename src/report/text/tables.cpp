@@ -138,7 +138,7 @@ std::string status_text(const Standing& standing, const std::optional<ledger::Ba
                      model::to_string(standing.incumbent->decision),
                      percent(standing.incumbent->base_gain),
                      standing.incumbent->confirmed ? "confirmed" : "not confirmed"));
-  else line(out, "incumbent", "the baseline");
+  else line(out, "incumbent", baseline ? "the baseline" : "none yet: no baseline is on record");
   std::string counts;
   for (const auto& [outcome, count] : standing.outcomes)
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, outcome);

@@ -249,9 +249,10 @@ FAKE(int, cuMemImportFromShareableHandle)(Allocation* handle, void* in, int) {
 FAKE(int, cuMemAddressReserve)
 (Pointer* at, std::size_t bytes, std::size_t, Pointer wanted, unsigned long long) {
   SCRIPTED(cuMemAddressReserve);
-  if (Script::of_this_process().reserves_elsewhere()) wanted = 0;
-  const int flags =
-      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (wanted ? MAP_FIXED_NOREPLACE : 0);
+  const auto& script = Script::of_this_process();
+  if (script.reserves_elsewhere() || bytes <= script.in_hand()) wanted = 0;
+  // An address is a wish: where something lies already, another one comes.
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* got = mmap(reinterpret_cast<void*>(wanted), bytes, PROT_NONE, flags, -1, 0);
   if (got == MAP_FAILED) return k_out_of_memory;
   *at = reinterpret_cast<Pointer>(got);

@@ -21,6 +21,8 @@ u64 load_line(u64 at); ///< a line through the scripted cache
 
 inline u64 thread_index() { return 0; }
 inline u64 thread_count() { return 1; }
+inline u64 index_in_block() { return 0; }
+inline u64 block_threads() { return 1; }
 inline u64 sum_of_warp(u64 sum) { return sum; }
 inline bool is_first_of_warp() { return true; }
 inline u64 high_part(u64 a, u64 b) {

@@ -90,13 +90,14 @@ void nothing(void*) {}
 const std::map<std::string, Kernel>& kernels() {
   static const std::map<std::string, Kernel> all{
       AKO_FAKE(ako_fill, FillParams),
-      AKO_FAKE(ako_refresh, FillParams),
       AKO_FAKE(ako_paint, PaintParams),
       AKO_FAKE(ako_zone_paint, ZoneParams),
       AKO_FAKE(ako_zone_check, ZoneParams),
       AKO_FAKE(ako_search, SearchParams),
       AKO_FAKE(ako_sum, SumParams),
       AKO_FAKE(ako_mark, ReadParams),
+      AKO_FAKE(ako_wake, WakeParams),
+      AKO_FAKE(ako_touch, TouchParams),
       AKO_FAKE(ako_warm, ReadParams),
       AKO_FAKE(ako_probe, ProbeParams),
       AKO_FAKE(spin_kernel, SpinParams),

@@ -1,7 +1,14 @@
 #include "base/fs.hpp"
 
+#include "../../fakes/killed_writer.hpp"
+#include "base/fd.hpp"
+#include "base/unfinished.hpp"
+
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -59,6 +66,64 @@ TEST_F(Files, WritingReplacesWholeAndLeavesNothingBehind) {
   EXPECT_FALSE(write_file_atomic(root() / "folder", "x"));
   EXPECT_FALSE(write_file_atomic(root() / "f/below", "x")) << "a file is no folder";
   EXPECT_EQ(list_files(root()).value(), std::vector<fs::path>{"f"}) << "after failures too";
+}
+
+TEST_F(Files, WhatAKilledWriterLeftIsSweptAndNothingElse) {
+  for (const char* name :
+       {"k.cpp", ".k.cpp.tmp", ".notes.2-b.tmp", ".7-1.tmp", "k.12-3.tmp", ".a.-.x"})
+    ASSERT_TRUE(write_file_atomic(root() / name, "mine"));
+  const auto mine = list_files(root()).value();
+  test::killed_while_writing(1000, [&] {
+    static_cast<void>(write_file_atomic(root() / "k.cpp", std::string(5000, 'x')));
+  });
+  ASSERT_EQ(list_files(root())->size(), mine.size() + 1);
+  EXPECT_EQ(read_file(root() / "k.cpp").value(), "mine");
+  EXPECT_EQ(sweep_unfinished(root()), 1);
+  EXPECT_EQ(list_files(root()).value(), mine);
+  EXPECT_EQ(sweep_unfinished(root()), 0);
+  EXPECT_EQ(sweep_unfinished(root() / "absent"), 0);
+}
+
+int g_told = -1;
+
+TEST_F(Files, WhatALivingProcessWritesIsNotSwept) {
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe);
+  g_told = pipe->second.get();
+  const pid_t writer = fork();
+  if (writer == 0) { // stops in the middle of the write
+    signal(SIGXFSZ, [](int) {
+      const ssize_t ignored = write(g_told, "x", 1);
+      static_cast<void>(ignored);
+      for (;;) pause();
+    });
+    const rlimit limit{1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    static_cast<void>(write_file_atomic(root() / "f", std::string(5000, 'x')));
+    _exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(pipe->first.get(), &byte, 1), 1);
+  EXPECT_EQ(sweep_unfinished(root()), 0);
+  EXPECT_EQ(list_files(root())->size(), 1u);
+  kill(writer, SIGKILL);
+  waitpid(writer, nullptr, 0);
+  EXPECT_EQ(sweep_unfinished(root()), 1);
+}
+
+TEST_F(Files, WritersAndSweepersDoNotDisturbOneAnother) {
+  std::atomic<bool> done{false};
+  std::thread sweeper([&] {
+    while (!done) sweep_unfinished(root());
+  });
+  for (int i = 0; i < 300; ++i) {
+    const auto wrote = write_file_atomic(root() / "f", std::to_string(i));
+    ASSERT_TRUE(wrote) << wrote.error().text();
+    ASSERT_EQ(read_file(root() / "f").value(), std::to_string(i));
+  }
+  done = true;
+  sweeper.join();
+  EXPECT_EQ(list_files(root()).value(), std::vector<fs::path>{"f"});
 }
 
 TEST_F(Files, ReadersNeverSeeHalfAFile) {

@@ -13,7 +13,7 @@
 namespace ako::base {
 namespace {
 
-SpawnOptions shell(std::string script) {
+SpawnOptions spawned_shell(std::string script) {
   SpawnOptions options;
   options.argv = {"/bin/sh", "-c", std::move(script)};
   return options;
@@ -49,11 +49,11 @@ pid_t number_from(int fd) {
 }
 
 TEST(Process, EndsWithItsCodeOrSignal) {
-  auto coded = must_spawn(shell("exit 3"));
+  auto coded = must_spawn(spawned_shell("exit 3"));
   const auto code = coded.wait(Deadline::after_seconds(20));
   ASSERT_TRUE(code) << code.error().text();
   EXPECT_EQ(code->text(), "exit 3");
-  auto killed = must_spawn(shell("kill -SEGV $$"));
+  auto killed = must_spawn(spawned_shell("kill -SEGV $$"));
   const auto signal = killed.wait(Deadline::after_seconds(20));
   ASSERT_TRUE(signal) << signal.error().text();
   EXPECT_FALSE(signal->exited);
@@ -72,7 +72,7 @@ TEST(Process, WhatCannotStartIsAnErrorNotAnEnding) {
   ASSERT_FALSE(not_a_program);
   EXPECT_NE(not_a_program.error().found.find("exec: Permission denied"), std::string::npos)
       << not_a_program.error().text();
-  options = shell("exit 0");
+  options = spawned_shell("exit 0");
   options.cwd = "/no/such/folder";
   const auto nowhere = Process::spawn(options);
   ASSERT_FALSE(nowhere);
@@ -82,7 +82,8 @@ TEST(Process, WhatCannotStartIsAnErrorNotAnEnding) {
 TEST(Process, PassesArgumentsEnvironmentAndFolder) {
   auto pipe = make_pipe();
   ASSERT_TRUE(pipe);
-  SpawnOptions options = shell("printf '%s|%s|%s|%s' \"$1\" \"$PWD\" \"$GIVEN\" \"${HOME-none}\"");
+  SpawnOptions options =
+      spawned_shell("printf '%s|%s|%s|%s' \"$1\" \"$PWD\" \"$GIVEN\" \"${HOME-none}\"");
   options.argv.insert(options.argv.end(), {"name", "a b \"ü\""});
   options.env = std::vector<std::string>{"GIVEN=x=y"};
   options.cwd = "/usr";
@@ -102,7 +103,7 @@ TEST(Process, ChildSeesTheNamedDescriptorsAndNoOthers) {
   // Without close-on-exec only the spawner can close it; the number lies past those that are named.
   const int inheritable = fcntl(leak->first.get(), F_DUPFD, 20);
   ASSERT_GE(inheritable, 20);
-  SpawnOptions options = shell("ls /proc/self/fd | tr '\\n' ' ' >&7");
+  SpawnOptions options = spawned_shell("ls /proc/self/fd | tr '\\n' ' ' >&7");
   options.fds = {{pipe->second.get(), 7}};
   auto process = must_spawn(options);
   pipe->second.reset();
@@ -119,11 +120,11 @@ TEST(Process, SwapsDescriptorsWhoseNumbersOverlap) {
   ASSERT_TRUE(one && two);
   const int a = one->second.get(), b = two->second.get();
   SpawnOptions options =
-      shell("echo to-a >&" + std::to_string(b) + "; echo to-b >&" + std::to_string(a));
+      spawned_shell("echo to-a >&" + std::to_string(b) + "; echo to-b >&" + std::to_string(a));
   if (a > 9 || b > 9) { // the shell takes one digit: use numbers that it can name, still crossed
     ASSERT_EQ(dup2(a, 8), 8);
     ASSERT_EQ(dup2(b, 9), 9);
-    options = shell("echo to-a >&9; echo to-b >&8");
+    options = spawned_shell("echo to-a >&9; echo to-b >&8");
     options.fds = {{8, 9}, {9, 8}};
   } else {
     options.fds = {{a, b}, {b, a}};
@@ -146,7 +147,7 @@ TEST(Process, DeadlineLeavesItRunningAndTheDestructorEndsTheWholeGroup) {
   ASSERT_TRUE(pipe);
   pid_t leader = -1, grandchild = -1;
   {
-    SpawnOptions options = shell("sleep 600 & echo $!; wait");
+    SpawnOptions options = spawned_shell("sleep 600 & echo $!; wait");
     options.fds = {{pipe->second.get(), 1}};
     auto process = must_spawn(options);
     leader = process.pid();
@@ -162,10 +163,41 @@ TEST(Process, DeadlineLeavesItRunningAndTheDestructorEndsTheWholeGroup) {
   EXPECT_TRUE(gone_within(grandchild, 10));
 }
 
+/// What a child of a killed process had said by its own end, or up to its death.
+std::string said_when_orphaned(SpawnOptions::Orphaned orphaned) {
+  auto pipe = make_pipe();
+  EXPECT_TRUE(pipe);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    SpawnOptions options =
+        spawned_shell("trap 'echo told; exit' TERM; echo begun; sleep 0.4 & wait; echo ended");
+    options.fds = {{pipe->second.get(), 1}};
+    options.orphaned = orphaned;
+    auto process = Process::spawn(options);
+    if (process) static_cast<void>(process->wait(Deadline::never()));
+    _exit(0);
+  }
+  pipe->second.reset();
+  std::string said;
+  char buffer[64];
+  for (ssize_t got = 0; (got = read(pipe->first.get(), buffer, sizeof buffer)) > 0;) {
+    if (said.empty()) kill(parent, SIGKILL);
+    said.append(buffer, static_cast<std::size_t>(got));
+  }
+  waitpid(parent, nullptr, 0);
+  return said;
+}
+
+TEST(Process, AChildWhoseParentIsKilledGoesTooOrIsToldOrGoesOn) {
+  EXPECT_EQ(said_when_orphaned(SpawnOptions::Orphaned::killed), "begun\n");
+  EXPECT_EQ(said_when_orphaned(SpawnOptions::Orphaned::told), "begun\ntold\n");
+  EXPECT_EQ(said_when_orphaned(SpawnOptions::Orphaned::goes_on), "begun\nended\n");
+}
+
 TEST(Process, LeftoversOfAnEndedLeaderAreEndedToo) {
   auto pipe = make_pipe();
   ASSERT_TRUE(pipe);
-  SpawnOptions options = shell("sleep 600 & echo $!; exit 0");
+  SpawnOptions options = spawned_shell("sleep 600 & echo $!; exit 0");
   options.fds = {{pipe->second.get(), 1}};
   auto process = must_spawn(options);
   const pid_t leftover = number_from(pipe->first.get());
@@ -178,7 +210,8 @@ TEST(Process, LeftoversOfAnEndedLeaderAreEndedToo) {
 TEST(Process, SignalsReachTheWholeGroup) {
   auto pipe = make_pipe();
   ASSERT_TRUE(pipe);
-  SpawnOptions options = shell("sleep 600 & trap 'echo told' TERM; echo $!; wait; wait; sleep 600");
+  SpawnOptions options =
+      spawned_shell("sleep 600 & trap 'echo told' TERM; echo $!; wait; wait; sleep 600");
   options.fds = {{pipe->second.get(), 1}};
   auto process = must_spawn(options);
   const pid_t member = number_from(pipe->first.get()); // printed after the trap was set
@@ -188,7 +221,7 @@ TEST(Process, SignalsReachTheWholeGroup) {
 }
 
 TEST(Process, AnEndedGroupIsNeverSignalledAgain) {
-  auto process = must_spawn(shell("exit 0"));
+  auto process = must_spawn(spawned_shell("exit 0"));
   ASSERT_TRUE(process.wait(Deadline::after_seconds(20)));
   process.signal_group(SIGKILL); // the number may belong to others by now
   process.kill_group();
@@ -196,7 +229,7 @@ TEST(Process, AnEndedGroupIsNeverSignalledAgain) {
 }
 
 TEST(Process, ThePidfdPollsReadableAtTheEnd) {
-  auto process = must_spawn(shell("exit 0"));
+  auto process = must_spawn(spawned_shell("exit 0"));
   pollfd entry{process.pidfd(), POLLIN, 0};
   ASSERT_EQ(poll(&entry, 1, 20'000), 1);
   EXPECT_FALSE(process.running());
@@ -225,7 +258,8 @@ TEST(Process, SignalStateOfTheParentDoesNotReachTheChild) {
 TEST(Process, LimitsHoldInTheChildAlone) {
   auto pipe = make_pipe();
   ASSERT_TRUE(pipe);
-  SpawnOptions options = shell("ulimit -n; ulimit -c; ulimit -t; ulimit -s; ulimit -f; ulimit -u");
+  SpawnOptions options =
+      spawned_shell("ulimit -n; ulimit -c; ulimit -t; ulimit -s; ulimit -f; ulimit -u");
   options.fds = {{pipe->second.get(), 1}};
   options.limits = {.file_bytes = 512 * 1024,
                     .open_files = 33,
@@ -248,7 +282,7 @@ TEST(Process, LimitsHoldInTheChildAlone) {
 TEST(Process, BeforeExecRunsInTheChildAndCanRefuse) {
   auto pipe = make_pipe();
   ASSERT_TRUE(pipe);
-  SpawnOptions options = shell("exit 0");
+  SpawnOptions options = spawned_shell("exit 0");
   options.fds = {{pipe->second.get(), 5}};
   options.before_exec = [] { return write(5, "x", 1) == 1 ? 0 : 1; };
   auto willing = must_spawn(options);
@@ -265,7 +299,7 @@ TEST(Process, ChildrenDieWithTheirParent) {
   ASSERT_TRUE(pipe);
   const pid_t parent = fork();
   if (parent == 0) {
-    SpawnOptions options = shell("echo $$; exec sleep 600");
+    SpawnOptions options = spawned_shell("echo $$; exec sleep 600");
     options.fds = {{pipe->second.get(), 1}};
     auto process = Process::spawn(options);
     pause(); // killed here
@@ -281,9 +315,9 @@ TEST(Process, ChildrenDieWithTheirParent) {
 }
 
 TEST(Process, MovingHandsTheChildOver) {
-  auto first = must_spawn(shell("sleep 600"));
+  auto first = must_spawn(spawned_shell("sleep 600"));
   const pid_t first_pid = first.pid();
-  auto second = must_spawn(shell("exit 4"));
+  auto second = must_spawn(spawned_shell("exit 4"));
   first = std::move(second); // ends what `first` held
   EXPECT_TRUE(gone_within(first_pid, 10));
   EXPECT_EQ(first.wait(Deadline::after_seconds(20))->text(), "exit 4");

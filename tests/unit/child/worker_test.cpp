@@ -62,7 +62,8 @@ TEST(Sandbox, ForbiddenCallsEndInSigsysAndOthersWork) {
 TEST(Sandbox, FilesOutsideTheFolderAreOutOfReach) {
   char folder[] = "/tmp/ako-test-XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
-  const SandboxPlan plan{folder, {}, 0, false};
+  SandboxPlan plan;
+  plan.scratch = folder;
   const int code = ending_of([&] {
     if (!enter_sandbox(plan).landlock) _exit(9); // a kernel without it
     if (open((std::string(folder) + "/own").c_str(), O_WRONLY | O_CREAT, 0600) < 0) _exit(1);

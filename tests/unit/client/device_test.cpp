@@ -277,6 +277,16 @@ TEST(Device, AWorkerThatCannotMapTheSameAddressSaysSo) {
   EXPECT_THAT(worker.error().text, testing::HasSubstr("same address"));
 }
 
+TEST(Device, BuffersLieWhereTheyAreWantedWhateverTheDriverHasInHand) {
+  const ScriptedGpu gpu("hand any 1073741824");
+  auto bench = Bench::make(64, 1, 0, k_device);
+  auto worker = bench.worker(source());
+  ASSERT_OK(worker);
+  ASSERT_OK(worker->call(0));
+  fetch(bench, 0);
+  EXPECT_EQ(bench.wrong_elements(0), 0);
+}
+
 TEST(Device, TheMachineStateTellsClocksAndReasons) {
   const ScriptedGpu gpu("nvml sm_mhz 1410\nnvml reasons 64");
   auto bench = Bench::make(64, 1, 0, k_device);

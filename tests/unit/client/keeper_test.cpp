@@ -109,12 +109,12 @@ TEST(Keeper, EqualFillsAreEqualAndEpochsDiffer) {
   ASSERT_EQ(first->size(), bench.arena->plan().places.size());
 }
 
-TEST(Keeper, RefreshChangesFreshTensorsAndTheirChecksums) {
+TEST(Keeper, AFillOfFreshTensorsLeavesStaticOnesAsTheyAre) {
   auto bench = Bench::make(4096, 2);
   const auto before = *bench.keeper.checksum_inputs(*bench.arena);
   auto job = bench.fill_job(1);
   job.tensors = client::FillJob::Tensors::fresh;
-  ASSERT_TRUE(bench.keeper.refresh(*bench.arena, job));
+  ASSERT_TRUE(bench.keeper.fill(*bench.arena, job));
   const auto after = *bench.keeper.checksum_inputs(*bench.arena);
   const auto& places = bench.arena->plan().places;
   for (std::size_t i = 0; i < places.size(); ++i) {

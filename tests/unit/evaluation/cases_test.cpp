@@ -38,19 +38,85 @@ TEST(Cases, SmallestFirstEdgesOnThePlainRecipeAlone) {
   EXPECT_TRUE(plan.unproven.empty());
 }
 
-TEST(Cases, LargeShapesAreJudgedOnceAndWhatDoesNotFitIsNamed) {
-  fakes::World world({64, 4096});
+constexpr int k_large = 3 << 20; ///< elements of x and of y: 24 MiB a set
+
+TEST(Cases, LargeShapesAreJudgedOnOneContentAndWhatIsLeftOutIsNamed) {
+  fakes::World world({64, k_large});
   auto request = world.request();
   request.recipes = {Recipe::plain, Recipe::ties};
-  request.shapes[1].tensors[0].bytes = 20 << 20;
   CasePlan plan = plan_cases(request, {}, k_plenty);
-  EXPECT_THAT(tags(plan), ElementsAre("N=64 plain", "N=64 ties", "N=4096 plain"));
+  EXPECT_THAT(tags(plan), ElementsAre("N=64 plain", "N=64 ties", "N=3145728 plain"));
   EXPECT_EQ(plan.cases[2].sets, 1);
-  EXPECT_EQ(plan.cases[2].repeats, 1);
+  EXPECT_EQ(plan.cases[2].repeats, 2);
+  EXPECT_FALSE(plan.cases[2].unmarked);
+  ASSERT_EQ(plan.unproven.size(), 1u);
+  EXPECT_EQ(plan.unproven[0],
+            "N=3145728: ties inputs: judged at smaller shapes alone, one set is 24.0 MiB");
   plan = plan_cases(request, {}, 10 << 20);
   EXPECT_THAT(tags(plan), ElementsAre("N=64 plain", "N=64 ties"));
   ASSERT_EQ(plan.unproven.size(), 1u);
-  EXPECT_THAT(plan.unproven[0], HasSubstr("N=4096: needs"));
+  // x, y, and y in float64; without a second answer of 12 MiB.
+  EXPECT_THAT(plan.unproven[0], HasSubstr("N=3145728: needs 48.0 MiB, 10.0 MiB are free"));
+  EXPECT_EQ(plan.blocked, plan.unproven[0]);
+  plan = plan_cases(request, {}, 55 << 20);
+  EXPECT_EQ(plan.cases[2].repeats, 1);
+  EXPECT_THAT(plan.unproven[0],
+              HasSubstr("N=3145728: the same answer twice: needs 60.0 MiB, 55.0 MiB are free"));
+}
+
+TEST(Cases, WithLargeShapesAloneTheSmallestIsJudgedInFullAndRecipesAtASmallEdge) {
+  fakes::World world({k_large, k_large + 1});
+  auto request = world.request();
+  request.recipes = {Recipe::plain, Recipe::ties};
+  const std::vector<model::ResolvedShape> edges(request.edges.begin(), request.edges.begin() + 2);
+  ASSERT_EQ(edges[1].tag, "edge:N=15");
+  CasePlan plan = plan_cases(request, edges, k_plenty);
+  EXPECT_THAT(tags(plan), ElementsAre("edge:N=1 plain", "edge:N=15 plain", "edge:N=15 ties",
+                                      "N=3145728 plain", "N=3145729 plain"));
+  EXPECT_EQ(plan.cases[3].sets, 2);
+  EXPECT_TRUE(plan.cases[3].unmarked);
+  EXPECT_FALSE(plan.cases[4].unmarked);
+  EXPECT_EQ(plan.unproven.size(), 2u);
+  plan = plan_cases(request, {}, k_plenty);
+  EXPECT_THAT(tags(plan), ElementsAre("N=3145728 plain", "N=3145728 ties", "N=3145729 plain"));
+}
+
+TEST(Cases, LargeShapesHideNeitherAnotherAnswerEachTimeNorFaultsOfBentInputs) {
+  fakes::World world({k_large});
+  auto contract = world.contract();
+  contract.kernel.deterministic = true;
+  auto request = world.request();
+  request.contract = &contract;
+  request.recipes = {Recipe::plain, Recipe::tail_mass};
+  const auto ended_by = [&](fakes::Script candidate) -> std::string {
+    world.candidate = std::move(candidate);
+    auto stage = fakes::make_fake_stage(world);
+    auto judged = judge_candidate(*stage, request, request.edges, 3, "check");
+    EXPECT_TRUE(judged) << judged.error().text();
+    return judged->ended ? judged->ended->evidence.back().guard : "";
+  };
+  EXPECT_EQ(ended_by({}), "");
+  EXPECT_EQ(ended_by(fakes::writes([](double x, std::int64_t i, const fakes::Moment& at) {
+              const bool off = at.shape->tag == "N=3145728" && at.call % 4 < 2 && i == 5;
+              return fakes::right(x) * (off ? 1 + 2e-7 : 1);
+            })),
+            "stability");
+  EXPECT_EQ(ended_by(fakes::writes([](double x, std::int64_t, const fakes::Moment& at) {
+              return at.content.recipe == Recipe::tail_mass ? 0 : fakes::right(x);
+            })),
+            "compare");
+}
+
+TEST(Cases, TheWorstOfSeveralRunsIsOnRecord) {
+  fakes::World world({64});
+  world.candidate = fakes::writes([](double x, std::int64_t, const fakes::Moment& at) {
+    return fakes::right(x) * (1 + 1e-7 * double(at.call / 2 % 2)); // both sets of every other run
+  });
+  auto stage = fakes::make_fake_stage(world);
+  auto judged = judge_candidate(*stage, world.request(), {}, 3, "check");
+  ASSERT_TRUE(judged) << judged.error().text();
+  ASSERT_FALSE(judged->ended) << judged->ended->reason;
+  EXPECT_EQ(judged->lines.at(0).at("stability"), "reorder noise");
 }
 
 TEST(Cases, JudgedRecipesReachTheCandidate) {
@@ -94,11 +160,11 @@ TEST(Cases, TheCandidatesErrorIsHeldAgainstTheIncumbents) {
 TEST(Grading, EachFindingOfTheKeeperIsEvidenceOfItsOwnGuard) {
   fakes::World world;
   const auto shape = world.shapes()[0];
-  struct Row {
+  struct TableRow {
     const char* guard;
     void (*spoil)(client::BufferCheck&);
   };
-  const Row rows[] = {
+  const TableRow rows[] = {
       {"unwritten_elements", [](client::BufferCheck& b) { b.unwritten = 2; }},
       {"gap_damage", [](client::BufferCheck& b) { b.gap_damage = 1; }},
       {"red_zone", [](client::BufferCheck& b) { b.red_before = 4; }},
@@ -107,7 +173,7 @@ TEST(Grading, EachFindingOfTheKeeperIsEvidenceOfItsOwnGuard) {
   };
   judge::Place place;
   place.shape = shape.tag;
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     client::CheckReport report;
     report.buffers.emplace_back();
     report.buffers[0].tensor = 1;

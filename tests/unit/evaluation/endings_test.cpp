@@ -1,8 +1,10 @@
 // How an evaluation ends before it comes to statistics, and whose fault that is.
 #include "fakes/fake_stage.hpp"
 
+#include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace ako {
 namespace {
@@ -164,6 +166,31 @@ TEST(Endings, StoppingIsInterruptedInEveryPhase) {
     EXPECT_EQ(report->verdict.outcome.fault, Fault::none);
     EXPECT_FALSE(report->verdict.confirmed);
     EXPECT_EQ(world.rounds, phase.round);
+  }
+}
+
+TEST(Endings, AnEvaluationThatOutlivesItsLimitIsATimeoutInEveryPhase) {
+  for (const std::string phase : {"judging", "measuring", "second opinion"}) {
+    SCOPED_TRACE(phase);
+    World world;
+    world.candidate.ns = [](const Moment&) { return 50e3; };
+    auto request = world.request();
+    model::Contract hurried = *request.contract;
+    hurried.limits.evaluation_seconds = 1;
+    request.contract = &hurried;
+    bool slept = false;
+    request.progress = [&](const std::string& what, double) {
+      if (what != phase || slept) return;
+      slept = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    };
+    auto report = evaluation::evaluate(request, world.factory());
+    ASSERT_TRUE(report);
+    EXPECT_TRUE(slept);
+    EXPECT_EQ(report->verdict.outcome.kind, OutcomeKind::timeout);
+    EXPECT_EQ(report->verdict.outcome.fault, Fault::task);
+    EXPECT_NE(report->verdict.outcome.reason.find("limits.evaluation_seconds"), std::string::npos);
+    EXPECT_FALSE(report->verdict.confirmed);
   }
 }
 

@@ -15,12 +15,12 @@ using model::OutcomeKind;
 using model::Side;
 
 TEST(Failures, AsATable) {
-  struct Row {
+  struct TableRow {
     FailureKind kind;
     OutcomeKind outcome;
     Fault fault;
   };
-  const Row rows[] = {
+  const TableRow rows[] = {
       {FailureKind::returned_error, OutcomeKind::launch_failed, Fault::candidate},
       {FailureKind::load_failed, OutcomeKind::launch_failed, Fault::candidate},
       {FailureKind::threw, OutcomeKind::crashed, Fault::candidate},
@@ -35,7 +35,7 @@ TEST(Failures, AsATable) {
       {FailureKind::stale, OutcomeKind::stale, Fault::machine},
       {FailureKind::environment, OutcomeKind::environment, Fault::machine},
   };
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     SCOPED_TRACE(client::to_string(row.kind));
     const auto failure = fakes::failure(row.kind, "words");
     const auto mine = outcome_of(failure, Side::candidate, "N=64");

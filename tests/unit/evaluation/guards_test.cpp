@@ -2,8 +2,10 @@
 // one and lets the other pass.
 #include "fakes/fake_stage.hpp"
 
+#include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace ako {
 namespace {
@@ -196,6 +198,8 @@ TEST(Guards, ClaimsAreHeldAgainstTheParentsOwnClockAndCount) {
        "time_claim"},
       {"not a number", [](client::SampleReport& r) { r.pass_ns = std::nan(""); },
        OutcomeKind::suspect, "time_claim"},
+      {"longer than the parent waited", [](client::SampleReport& r) { r.pass_ns = 1e9; },
+       OutcomeKind::invalid_measurement, "beyond_wall"},
       {"a process left behind", [](client::SampleReport& r) { r.children = 1; },
        OutcomeKind::suspect, "stray_processes"},
   };
@@ -220,6 +224,37 @@ TEST(Guards, WeakSignsAreKeptAndDoNotDecide) {
   ASSERT_FALSE(report.verdict.outcome.evidence.empty());
   EXPECT_EQ(report.verdict.outcome.evidence[0].guard, "stray_threads");
   EXPECT_FALSE(report.verdict.outcome.evidence[0].decisive);
+}
+
+TEST(Guards, AWinBesideAWeakSignIsSeenTwiceWhateverTheContractSays) {
+  for (const bool sign : {false, true}) {
+    World world;
+    world.candidate.ns = [](const Moment&) { return 50e3; };
+    if (sign) world.candidate.bend = [](client::SampleReport& r) { r.threads_after = 1; };
+    auto request = world.request();
+    request.second_opinion = false;
+    auto report = evaluation::evaluate(request, world.factory());
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->verdict.outcome.kind, OutcomeKind::improved);
+    EXPECT_EQ(world.rounds, sign ? 2 : 1);
+    EXPECT_EQ(report->verdict.outcome.evidence.size(), sign ? 1u : 0u) << "said once, not a block";
+  }
+}
+
+TEST(Guards, ThreadsAreCountedSinceLoadingAndAgainstWhatIsReplaced) {
+  const auto signs = [](int at_load, int before, int after, int incumbent_after) {
+    World world;
+    world.candidate.loaded.threads_before = world.incumbent.loaded.threads_before = at_load;
+    world.candidate.bend = [=](client::SampleReport& r) {
+      r.threads_before = before;
+      r.threads_after = after;
+    };
+    world.incumbent.bend = [=](client::SampleReport& r) { r.threads_after = incumbent_after; };
+    return world.evaluate().verdict.outcome.evidence.size();
+  };
+  EXPECT_EQ(signs(1, 1, 1, 1), 0u);
+  EXPECT_EQ(signs(1, 2, 2, 1), 1u) << "started in a call before this block";
+  EXPECT_EQ(signs(2, 2, 2, 2), 0u);
 }
 
 TEST(Guards, FasterThanTheMachineCanBeIsInvalidAndABaselineBelowTheFloorIsTheContractsFault) {
@@ -274,6 +309,39 @@ TEST(Audit, AnEarlyWinIsGradedUntilAShareOfItsSizeWouldShow) {
   int caught = 0;
   for (int run = 0; run < 20; ++run) caught += outcome_of_seed(12) == OutcomeKind::incorrect;
   EXPECT_EQ(caught, 20);
+}
+
+TEST(Audit, ABlockBehindAThousandCallsIsGraded) { // karpathy/llm.c#852
+  for (const bool wrong : {true, false}) {
+    for (const char* role : {"out", "inout"}) {
+      World world({64}, "", role);
+      world.candidate = fakes::writes([wrong](double x, std::int64_t i, const Moment& at) {
+        return wrong && at.call >= 1000 && i == 63 ? 0 : right(x);
+      });
+      world.candidate.ns = [](const Moment&) { return 50e3; };
+      const auto report = world.evaluate();
+      EXPECT_EQ(report.verdict.outcome.kind, wrong ? OutcomeKind::incorrect : OutcomeKind::improved)
+          << report.verdict.outcome.reason;
+      EXPECT_TRUE(report.correctness.at("unproven").empty());
+      if (!wrong) continue;
+      EXPECT_EQ(report.verdict.outcome.evidence.at(0).guard, "wrong_later");
+      EXPECT_THAT(report.verdict.outcome.reason, HasSubstr("right at first, wrong after 1"));
+      EXPECT_EQ(world.rounds, 1);
+    }
+  }
+}
+
+TEST(Audit, CallsThatThereIsNoTimeForAreNamed) {
+  World world;
+  world.candidate.ns = [](const Moment& at) {
+    if (at.call > 200) std::this_thread::sleep_for(std::chrono::milliseconds(4));
+    return 50e3;
+  };
+  const auto report = world.evaluate();
+  EXPECT_EQ(report.verdict.outcome.kind, OutcomeKind::improved) << report.verdict.outcome.reason;
+  ASSERT_EQ(report.correctness.at("unproven").size(), 1u);
+  EXPECT_THAT(report.correctness.at("unproven")[0].get<std::string>(),
+              HasSubstr("N=64: what comes after"));
 }
 
 } // namespace

@@ -52,6 +52,21 @@ TEST(Memory, OneContentIsEnoughWhereTwoDoNotFit) {
   EXPECT_GT(found, 0);
 }
 
+TEST(Memory, WhatNobodyLooksAtIsOnRecordOnce) {
+  World world({64});
+  world.candidate.ns = [](const fakes::Moment&) { return 50e3; };
+  auto request = world.request();
+  request.unproven = {"edge:N=99: too large"};
+  request.hidden.clear();
+  auto report = evaluation::evaluate(request, world.factory());
+  ASSERT_TRUE(report) << report.error().text();
+  ASSERT_EQ(report->verdict.outcome.kind, OutcomeKind::improved) << report->verdict.outcome.reason;
+  EXPECT_EQ(
+      report->correctness.at("unproven"),
+      base::Json::array({"edge:N=99: too large",
+                         "sizes that nobody knows: the axes leave none that is small enough"}));
+}
+
 TEST(Memory, AnEdgeBeyondItIsLeftOutByName) {
   World world({64});
   const auto report = evaluate(world, 50'000);

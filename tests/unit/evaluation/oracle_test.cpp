@@ -60,6 +60,22 @@ TEST(Oracle, AContractThatCanJudgeHasNoFaults) {
   EXPECT_THAT(world.log, testing::Not(Contains("call candidate")));
 }
 
+TEST(Oracle, ARecipeThatNothingNeedsLeavesWhereTheIncumbentCannotTakeIt) {
+  World world({64});
+  auto report = self_test(world);
+  ASSERT_TRUE(report) << report.error().text();
+  ASSERT_THAT(report->extra, Contains(inputs::Recipe::tail_mass));
+  EXPECT_THAT(report->judged, Contains(inputs::Recipe::tail_mass));
+  const auto others = report->judged.size() - 1;
+  world.incumbent = fakes::writes([](double x, std::int64_t, const Moment& at) {
+    return at.content.recipe == inputs::Recipe::tail_mass ? 0 : fakes::right(x);
+  });
+  report = self_test(world);
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_THAT(report->judged, testing::Not(Contains(inputs::Recipe::tail_mass)));
+  EXPECT_EQ(report->judged.size(), others);
+}
+
 TEST(Oracle, AToleranceThatNothingCanFailIsAFault) {
   World world({64}, "[tolerance]\natol = 1000000000.0\nrtol = 0.9\n");
   auto report = self_test(world);

@@ -152,5 +152,21 @@ TEST(Evaluation, WithoutAReferenceTimesAloneDecide) {
   EXPECT_EQ(report.verdict.outcome.kind, OutcomeKind::equivalent);
 }
 
+TEST(Evaluation, WhoTriesOftenIsBelievedLessOften) {
+  // A gain that the second opinion shows at 1 % and not at a hundredth of that.
+  const auto spent = [](int tried) {
+    World world;
+    world.candidate.ns = [](const Moment&) { return 50e3; };
+    auto request = world.request();
+    request.tried = tried;
+    auto report = evaluation::evaluate(request, world.factory());
+    EXPECT_TRUE(report) << report.error().text();
+    EXPECT_EQ(report->verdict.outcome.kind, OutcomeKind::improved);
+    return report->second->alpha_spent;
+  };
+  EXPECT_NEAR(spent(1), 100 * spent(100), 1e-9);
+  EXPECT_GT(spent(100), 0);
+}
+
 } // namespace
 } // namespace ako

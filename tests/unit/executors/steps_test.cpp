@@ -63,7 +63,9 @@ TEST(Steps, ThoseThatNeedNothingOfEachOtherRunTogetherAndTheLinkWaits) {
   ASSERT_TRUE(run) << run.error().text();
   EXPECT_FALSE(run->library_path.empty());
   EXPECT_EQ(record.begun.back(), "link");
-  if (std::thread::hardware_concurrency() > 1) EXPECT_EQ(record.most, 2);
+  if (std::thread::hardware_concurrency() > 1) {
+    EXPECT_EQ(record.most, 2);
+  }
   ASSERT_EQ(run->steps.size(), 3u);
   EXPECT_EQ(run->steps[0].label, "a"); // in the plan's order, whichever ended first
   EXPECT_EQ(run->steps[1].label, "b");

@@ -94,9 +94,15 @@ TEST_F(RoutingTest, SaysWhyAndNamesTheFile) {
   question.sources.push_back({"solution/k.cu", "asm volatile(\"nanosleep.u32 1;\");", false});
   for (const auto& one : required(m_routing, m_library, question)) {
     ASSERT_FALSE(one.why.empty());
-    if (one.guide->id == "sass-and-ptx") EXPECT_EQ(one.why[0], "inline PTX in solution/k.cu");
-    if (one.guide->id == "sm-90") EXPECT_THAT(one.why[0], HasSubstr("architecture sm_90"));
-    if (one.guide->id == "loop") EXPECT_EQ(one.why[0], "every task");
+    if (one.guide->id == "sass-and-ptx") {
+      EXPECT_EQ(one.why[0], "inline PTX in solution/k.cu");
+    }
+    if (one.guide->id == "sm-90") {
+      EXPECT_THAT(one.why[0], HasSubstr("architecture sm_90"));
+    }
+    if (one.guide->id == "loop") {
+      EXPECT_EQ(one.why[0], "every task");
+    }
   }
 }
 

@@ -250,47 +250,6 @@ TEST(Recipe, TiesHaveOddLastBits) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(inputs::load_code(Dtype::bfloat16, bytes, i) & 1, 1u);
 }
 
-TEST(Refresh, ChangesEveryChunkALittleAndReproducibly) {
-  const auto tensor = tensor_of(Dtype::bfloat16, {100, 1024});
-  auto filler = inputs::Filler::make(tensor, spec_of(Fill::normal), Recipe::plain);
-  ASSERT_TRUE(filler);
-  const auto before = filled(tensor, spec_of(Fill::normal));
-  auto after = before, again = before;
-  StreamId next = k_stream;
-  ++next.epoch;
-  const auto rewritten = filler->refresh(after, next);
-  ASSERT_TRUE(rewritten);
-  ASSERT_TRUE(filler->refresh(again, next));
-  EXPECT_EQ(after, again);
-  EXPECT_EQ(*rewritten, 50 * 4);
-  for (std::size_t chunk = 0; chunk < before.size(); chunk += 4096) {
-    int changed = 0;
-    for (std::size_t i = chunk; i < chunk + 4096; ++i) changed += before[i] != after[i];
-    EXPECT_GE(changed, 1) << chunk;
-    EXPECT_LE(changed, 8) << chunk;
-  }
-  auto other = before; // another epoch touches other places
-  ++next.epoch;
-  ASSERT_TRUE(filler->refresh(other, next));
-  EXPECT_NE(other, after);
-}
-
-TEST(Refresh, KeepsPermutationsAndIndexes) {
-  const auto tensor = tensor_of(Dtype::int32, {4, 3000});
-  auto filler = inputs::Filler::make(tensor, spec_of(Fill::permutation), Recipe::plain);
-  auto bytes = filled(tensor, spec_of(Fill::permutation));
-  const auto before = bytes;
-  StreamId next = k_stream;
-  next.epoch = 99;
-  ASSERT_GT(*filler->refresh(bytes, next), 0);
-  EXPECT_NE(bytes, before);
-  auto values = values_of(tensor, bytes);
-  for (auto row = values.begin(); row != values.end(); row += 3000) {
-    std::sort(row, row + 3000);
-    for (int i = 0; i < 3000; ++i) ASSERT_EQ(row[i], i);
-  }
-}
-
 int count_up(void* data, std::int64_t bytes, const std::int64_t* shape, int rank,
              std::uint64_t seed) {
   if (rank != 2 || shape[1] == 13) return 5;

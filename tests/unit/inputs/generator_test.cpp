@@ -44,7 +44,7 @@ TEST(BitStream, EveryPartOfTheNameCounts) {
   for (std::uint32_t t = 0; t < 6; ++t)
     for (std::uint32_t s = 0; s < 6; ++s)
       for (std::uint32_t e = 0; e < 6; ++e)
-        for (const Purpose p : {Purpose::values, Purpose::structure, Purpose::refresh})
+        for (const Purpose p : {Purpose::values, Purpose::structure, Purpose::recipe})
           for (std::uint64_t seed : {base.seed, base.seed << 32}) {
             first_words.insert(BitStream({seed, t, s, e}, p).bits64(0));
             ++streams;

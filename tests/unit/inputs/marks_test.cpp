@@ -165,8 +165,9 @@ TEST(Recorded, AnyDamageToAFileIsAnErrorOrTheSameSize) {
     }
     if (random() % 4 == 0) file.resize(random() % file.size());
     const auto got = inputs::recorded_data(file, "fuzz", tensor);
-    if (got) EXPECT_EQ(got->size(), 24u);
-    else ++refused;
+    if (got) {
+      EXPECT_EQ(got->size(), 24u);
+    } else ++refused;
   }
   EXPECT_GT(refused, 10000);
 }

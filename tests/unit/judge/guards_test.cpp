@@ -67,11 +67,11 @@ TEST(Memory, AWrongOutputIsTheCandidatesAWrongReferenceTheTasks) {
   EXPECT_EQ(kind_of({*reference}), OutcomeKind::task_error);
 }
 
-TEST(Strays, ProcessesAndLateWritesDecidePoolThreadsDoNot) {
+TEST(Strays, ProcessesDecideThreadsDoNot) {
   judge::WorkerState pool;
   pool.threads_before = 1;
   pool.threads_after = 8;
-  pool.openmp_threads = 8;
+  pool.allowed_threads = 7;
   EXPECT_TRUE(judge::stray_work(place(), pool).empty());
   judge::WorkerState thread;
   thread.threads_before = 1;
@@ -83,15 +83,6 @@ TEST(Strays, ProcessesAndLateWritesDecidePoolThreadsDoNot) {
   judge::WorkerState child;
   child.children_after = 1;
   EXPECT_EQ(kind_of(judge::stray_work(place(), child)), OutcomeKind::suspect);
-  judge::WorkerState late;
-  late.output_changed_when_idle = true;
-  EXPECT_EQ(kind_of(judge::stray_work(place(), late)), OutcomeKind::incorrect);
-  judge::WorkerState idle;
-  idle.idle_window_ns = 1e7;
-  idle.idle_cpu_ns = 1e5;
-  EXPECT_TRUE(judge::stray_work(place(), idle).empty());
-  idle.idle_cpu_ns = 9e6;
-  EXPECT_TRUE(names(judge::stray_work(place(), idle), "idle_work"));
 }
 
 TEST(Times, SkippedCallsForgedTimesAndHonestBlocks) {
@@ -117,11 +108,12 @@ TEST(Times, SkippedCallsForgedTimesAndHonestBlocks) {
   const auto weak = judge::time_claims(place(), patched);
   EXPECT_TRUE(names(weak, "unexplained_cpu_time"));
   EXPECT_EQ(judge::scrutiny(weak), 2);
-  patched.second_clock_ns = 9e6;
-  EXPECT_EQ(kind_of(judge::time_claims(place(), patched)), OutcomeKind::suspect);
-  auto second = honest;
-  second.second_clock_ns = 9.1e6;
-  EXPECT_TRUE(judge::time_claims(place(), second).empty());
+  auto slower = honest; // than the clock on the wall
+  slower.reported_ns = 1.02 * honest.wall_ns;
+  EXPECT_EQ(kind_of(judge::time_claims(place(), slower)), OutcomeKind::invalid_measurement);
+  slower.reported_ns = 1.005 * honest.wall_ns; // two clocks
+  slower.cpu_ns = 0;
+  EXPECT_TRUE(judge::time_claims(place(), slower).empty());
 }
 
 TEST(Floor, TheLargestTermCountsAndUnknownOnesDoNot) {
@@ -171,7 +163,7 @@ TEST(State, LeftByACallItDecidesLeftByLoadingItIsASign) {
   EXPECT_FALSE(sign->decisive);
 }
 
-TEST(Loaded, StaleFilesLibrariesAndFrames) {
+TEST(Loaded, StaleFilesAndLibraries) {
   judge::LoadedState fine;
   fine.expected_hash = fine.loaded_hash = "aa";
   fine.new_libraries = {"/usr/lib/libgomp.so.1"};
@@ -188,15 +180,12 @@ TEST(Loaded, StaleFilesLibrariesAndFrames) {
   auto patched = fine;
   patched.patched_symbols = {"clock_gettime"};
   EXPECT_EQ(judge::scrutiny(judge::load_claims(place(), patched)), 2);
-  auto forged = fine;
-  forged.forged_frame = "unknown id 77";
-  EXPECT_EQ(kind_of(judge::load_claims(place(), forged)), OutcomeKind::suspect);
 }
 
 TEST(Decide, OrderAndWeakSigns) {
   EXPECT_FALSE(judge::decide({}));
   const Evidence weak{"replay", "w", {}, false}, wrong{"compare", "c", {}, true},
-      cheat{"forged_frame", "f", {}, true}, stale{"loaded_hash", "s", {}, true},
+      cheat{"skipped_calls", "f", {}, true}, stale{"loaded_hash", "s", {}, true},
       new_kind{"something_new", "n", {}, true};
   EXPECT_FALSE(judge::decide({weak}));
   const auto both = judge::decide({weak, cheat, wrong});

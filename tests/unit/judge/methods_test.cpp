@@ -14,14 +14,18 @@ using model::Dtype;
 using test::tensor_of;
 using test::Values;
 
+enum class Nan { fault, meaningful };
+
 judge::CompareResult compare_values(Dtype dtype, std::vector<std::int64_t> extents, Compare how,
-                                    const Values& got, const Values& expected) {
+                                    const Values& got, const Values& expected,
+                                    Nan nan = Nan::fault) {
   const auto tensor = tensor_of(dtype, std::move(extents));
   const auto a = test::encoded(tensor, dtype, got), b = test::encoded(tensor, dtype, expected);
   judge::CompareRequest request;
   request.got = judge::view(tensor, a);
   request.expected = judge::view(tensor, b);
   request.how = how;
+  request.tolerance.nan_meaningful = nan == Nan::meaningful;
   auto result = judge::compare(request);
   EXPECT_TRUE(result) << result.error().text();
   return result ? *result : judge::CompareResult{};
@@ -37,9 +41,8 @@ TEST(Exact, OneElementOffIsNamedAndZerosAreEqual) {
   EXPECT_EQ(off.first.index, (std::vector<std::int64_t>{1, 1}));
   EXPECT_TRUE(compare_values(Dtype::float32, {2}, Compare::exact, {-0.0, 1}, {0.0, 1}).pass);
   const double nan = std::nan("");
-  EXPECT_TRUE(compare_values(Dtype::float32, {1}, Compare::exact, {-nan}, {nan}).pass);
   EXPECT_FALSE(compare_values(Dtype::float32, {1}, Compare::exact, {nan}, {1}).pass);
-  EXPECT_FALSE(compare_values(Dtype::float32, {1}, Compare::exact, {1}, {nan}).pass);
+  EXPECT_FALSE(compare_values(Dtype::float32, {1}, Compare::exact, {nan}, {1}).reference_at_fault);
   // 64-bit integers that the same double stands for are still different.
   const auto tensor = tensor_of(Dtype::int64, {1});
   test::Bytes a(8), b(8);
@@ -50,6 +53,21 @@ TEST(Exact, OneElementOffIsNamedAndZerosAreEqual) {
   request.expected = judge::view(tensor, b);
   request.how = Compare::exact;
   EXPECT_FALSE(judge::compare(request)->pass);
+}
+
+TEST(Exact, AReferenceThatIsNotANumberIsItsOwnFaultUnlessThatMeansSomething) {
+  const double nan = std::nan("");
+  for (const Compare how : {Compare::exact, Compare::set}) {
+    const auto fault = compare_values(Dtype::float32, {2}, how, {1, nan}, {1, nan});
+    EXPECT_FALSE(fault.pass);
+    EXPECT_TRUE(fault.reference_at_fault);
+    EXPECT_NE(fault.reason.find("1 of 2 elements, the first at [1]"), std::string::npos)
+        << fault.reason;
+    EXPECT_TRUE(
+        compare_values(Dtype::float32, {2}, how, {1, -nan}, {1, nan}, Nan::meaningful).pass);
+    EXPECT_FALSE(compare_values(Dtype::float32, {2}, how, {1, 7}, {1, nan}, Nan::meaningful).pass);
+    EXPECT_FALSE(compare_values(Dtype::float32, {2}, how, {nan, 7}, {1, 7}, Nan::meaningful).pass);
+  }
 }
 
 TEST(Set, OrderWithinARowIsFreeAcrossRowsItIsNot) {
@@ -142,6 +160,20 @@ TEST(Property, SamplersAreToldFromWhatLooksLikeOne) {
   EXPECT_FALSE(judged(outside));
 }
 
+TEST(Property, TheTailIsRightWithTwoOutcomesToo) {
+  // 1000 fair throws; twice the log likelihood ratio of 580 heads is 25.7, which has p = 4.0e-7
+  // with one degree of freedom, that of 578 is 24.4: 7.7e-7. The limit is 5e-7.
+  const auto passes = [](int heads) {
+    Values picked(1000, 1.0);
+    std::fill_n(picked.begin(), heads, 0.0);
+    return property("sampled_from:t", Dtype::int32, {1, 1000}, picked, Dtype::float64, {1, 2},
+                    {0.5, 0.5})
+        ->pass;
+  };
+  EXPECT_TRUE(passes(578));
+  EXPECT_FALSE(passes(580));
+}
+
 TEST(Property, ProductsAndRowSumsUnderTheTypesOwnNoise) {
   // c = a b with a lower triangular; stored in float32, checked without a given tolerance.
   constexpr std::int64_t n = 40;
@@ -214,6 +246,53 @@ TEST(Stability, StableNoiseAndUnstable) {
   EXPECT_TRUE(judge::stability_evidence(reordered, Determinism::undeclared, "s").empty());
   EXPECT_EQ(judge::stability_evidence(reordered, Determinism::declared, "s").size(), 1u);
   EXPECT_TRUE(judge::stability_evidence(unstable, Determinism::undeclared, "s").at(0).decisive);
+}
+
+TEST(Stability, AnotherOrderOfASetOrOfAPropertyIsNoiseAndAnotherMemberIsNot) {
+  const Values first = test::normal_values(1024);
+  Values turned = first, foreign = first;
+  std::swap(turned[3], turned[90]);
+  foreign[3] = foreign[90];
+  EXPECT_EQ(repeats({first, turned}, Dtype::float32, Compare::set).kind,
+            judge::Stability::reorder_noise);
+  EXPECT_EQ(repeats({first, foreign}, Dtype::float32, Compare::set).kind,
+            judge::Stability::unstable);
+  EXPECT_EQ(repeats({first, first}, Dtype::float32, Compare::set).kind, judge::Stability::stable);
+  const auto tensor = tensor_of(Dtype::float32, {1024});
+  const auto a = test::encoded(tensor, Dtype::float32, first),
+             b = test::encoded(tensor, Dtype::float32, turned);
+  const std::vector<std::span<const std::byte>> runs = {a, b};
+  for (const int wrong : {-1, 0, 1}) {
+    const auto result =
+        judge::classify_repeats(tensor, runs, Compare::property, {},
+                                [&](std::size_t run) -> base::Expected<judge::CompareResult> {
+                                  judge::CompareResult out;
+                                  out.pass = static_cast<int>(run) != wrong;
+                                  return out;
+                                });
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->kind,
+              wrong < 0 ? judge::Stability::reorder_noise : judge::Stability::unstable)
+        << wrong;
+    EXPECT_EQ(result->different_elements, 2);
+  }
+}
+
+TEST(Stability, WhatLiesBetweenStridesIsNoAnswer) {
+  auto tensor = tensor_of(Dtype::float32, {2, 3});
+  tensor.strides = {4, 1};
+  tensor.contiguous = false;
+  tensor.span_elements = 7;
+  tensor.bytes = 28;
+  const auto a = test::encoded(tensor, Dtype::float32, {1, 2, 3, 77, 4, 5, 6}),
+             b = test::encoded(tensor, Dtype::float32, {1, 2, 3, -9, 4, 5, 6}),
+             c = test::encoded(tensor, Dtype::float32, {1, 2, 3, 77, 4, 5, 8});
+  const auto kind = [&](const test::Bytes& other) {
+    const std::vector<std::span<const std::byte>> runs = {a, other};
+    return judge::classify_repeats(tensor, runs, Compare::exact, {})->kind;
+  };
+  EXPECT_EQ(kind(b), judge::Stability::stable);
+  EXPECT_EQ(kind(c), judge::Stability::unstable);
 }
 
 /// Rounds to float16 as a kernel would that multiplies in a narrower type.

@@ -154,6 +154,18 @@ TEST(SelfTest, AGemmCanJudgeInEveryType) {
   }
 }
 
+TEST(SelfTest, TheRecipesBuiltForAMutantJoinAlsoWherePlainInputsShowIt) {
+  Task task(Dtype::bfloat16, {48, 200}, {200, 48}, {48, 48}, matmul, 200);
+  const auto report = task.report();
+  ASSERT_TRUE(report.faults.empty()) << faults(report);
+  for (const auto& line : report.lines)
+    if (line.name == "mutant:short_sum") EXPECT_EQ(line.recipe, Recipe::plain);
+  for (const Recipe recipe : {Recipe::tail_mass, Recipe::asymmetric, Recipe::ties}) {
+    EXPECT_TRUE(has(report.judged, recipe)) << inputs::to_string(recipe);
+    EXPECT_TRUE(has(report.extra, recipe)) << inputs::to_string(recipe);
+  }
+}
+
 TEST(SelfTest, TheIdentityAsANormIsShownByScaledInputsWhichJoin) {
   Task task(Dtype::float32, {64, 256}, {64, 256}, {64, 256}, layer_norm, 256);
   task.contract.tolerance.atol = 1.0; // hides the identity on N(0, 1) rows of 256

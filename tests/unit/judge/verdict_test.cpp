@@ -31,7 +31,7 @@ judge::VerdictInput win() {
   return input;
 }
 
-OutcomeKind kind_of(const judge::VerdictInput& input) {
+OutcomeKind kind_of_outcome(const judge::VerdictInput& input) {
   return judge::conclude(input).outcome.kind;
 }
 
@@ -60,23 +60,23 @@ TEST(Verdict, AnOpenEndOfTheIntervalIsNoFaultOfTheMachine) {
   EXPECT_NE(verdict.outcome.reason.find("[open, 40.00 %]"), std::string::npos)
       << verdict.outcome.reason;
   input.numbers.interval.low = std::nan("");
-  EXPECT_EQ(kind_of(input), OutcomeKind::invalid_measurement);
+  EXPECT_EQ(kind_of_outcome(input), OutcomeKind::invalid_measurement);
 }
 
 TEST(Verdict, NoWinWithoutSecondOpinionOrBelowTheMinimumOrWithALosingShape) {
   auto input = win();
   input.second_opinion_agrees = false;
-  EXPECT_EQ(kind_of(input), OutcomeKind::undecided);
+  EXPECT_EQ(kind_of_outcome(input), OutcomeKind::undecided);
   EXPECT_NE(judge::conclude(input).outcome.reason.find("second opinion"), std::string::npos);
   input.second_opinion_required = false;
-  EXPECT_EQ(kind_of(input), OutcomeKind::improved);
+  EXPECT_EQ(kind_of_outcome(input), OutcomeKind::improved);
   input = win();
   input.numbers.interval.low = 0.019; // the centre alone lies above the minimum of 0.02
-  EXPECT_EQ(kind_of(input), OutcomeKind::undecided);
+  EXPECT_EQ(kind_of_outcome(input), OutcomeKind::undecided);
   EXPECT_NE(judge::conclude(input).outcome.reason.find("not above the minimum"), std::string::npos);
   input = win();
   input.numbers.shapes[0].within_regression = false;
-  EXPECT_NE(kind_of(input), OutcomeKind::improved);
+  EXPECT_NE(kind_of_outcome(input), OutcomeKind::improved);
 }
 
 TEST(Verdict, CorrectFirst) {
@@ -86,7 +86,7 @@ TEST(Verdict, CorrectFirst) {
   EXPECT_EQ(verdict.outcome.kind, OutcomeKind::incorrect);
   EXPECT_EQ(verdict.outcome.reason, "wrong at [0]");
   input.evidence[0].decisive = false; // a weak sign stays on record and does not decide
-  EXPECT_EQ(kind_of(input), OutcomeKind::improved);
+  EXPECT_EQ(kind_of_outcome(input), OutcomeKind::improved);
   EXPECT_EQ(judge::conclude(input).outcome.evidence.size(), 1u);
 }
 
@@ -94,27 +94,27 @@ TEST(Verdict, TimesThatAreNoTimesAreInvalid) {
   for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
     auto input = win();
     input.numbers.shapes[0].new_ns = bad;
-    EXPECT_EQ(kind_of(input), OutcomeKind::invalid_measurement) << bad;
+    EXPECT_EQ(kind_of_outcome(input), OutcomeKind::invalid_measurement) << bad;
   }
   auto input = win();
   input.numbers.gain = std::nan("");
-  EXPECT_EQ(kind_of(input), OutcomeKind::invalid_measurement);
+  EXPECT_EQ(kind_of_outcome(input), OutcomeKind::invalid_measurement);
   input = win();
   input.time = TimeDecision::disturbed;
   input.disturbed_reason = "foreign load in 9 of 10 blocks";
   EXPECT_EQ(judge::conclude(input).outcome.reason, "foreign load in 9 of 10 blocks");
-  EXPECT_EQ(kind_of(input), OutcomeKind::invalid_measurement);
+  EXPECT_EQ(kind_of_outcome(input), OutcomeKind::invalid_measurement);
 }
 
 TEST(Verdict, TheOtherEndings) {
   auto input = win();
   input.time = TimeDecision::equivalent;
-  EXPECT_EQ(kind_of(input), OutcomeKind::equivalent);
+  EXPECT_EQ(kind_of_outcome(input), OutcomeKind::equivalent);
   input.time = TimeDecision::slower;
   input.numbers.gain = -0.1;
   input.numbers.shapes[0].gain = -0.1;
   input.numbers.shapes[0].within_regression = false;
-  EXPECT_EQ(kind_of(input), OutcomeKind::regressed);
+  EXPECT_EQ(kind_of_outcome(input), OutcomeKind::regressed);
   EXPECT_NE(judge::conclude(input).outcome.reason.find("M=1 loses 10.00 %"), std::string::npos);
   input.time = TimeDecision::undecided;
   input.numbers.more_needed = "about 40 placements";

@@ -13,7 +13,7 @@
 namespace ako::test {
 namespace {
 
-constexpr const char* k_good = "void k(const float*, float*, int, float) {}\n";
+constexpr const char* k_good_here = "void k(const float*, float*, int, float) {}\n";
 
 /// A folder of programs to put into PATH.
 class Programs {
@@ -55,7 +55,7 @@ TEST(CpuSurroundings, NoCompilerAtAll) {
   BuildBench bench;
   Programs programs(bench);
   bench.around.environment["PATH"] = programs.path();
-  const auto result = bench.build(k_good);
+  const auto result = bench.build(k_good_here);
   ASSERT_TRUE(result.error);
   EXPECT_EQ(result.error->kind, base::ErrorKind::environment);
   EXPECT_NE(result.error->found.find("'g++': not found"), std::string::npos);
@@ -68,7 +68,7 @@ TEST(CpuSurroundings, GccWithoutItsCxxHalfIsSaidSo) {
   Programs programs(bench);
   programs.script("gcc", "echo gcc 12");
   bench.around.environment["PATH"] = programs.path();
-  const auto result = bench.build(k_good);
+  const auto result = bench.build(k_good_here);
   ASSERT_TRUE(result.error);
   EXPECT_NE(result.error->found.find("compiles C"), std::string::npos) << result.error->text();
 }
@@ -76,10 +76,10 @@ TEST(CpuSurroundings, GccWithoutItsCxxHalfIsSaidSo) {
 TEST(CpuSurroundings, AnEmptyCxxCountsAsNotSet) {
   BuildBench bench;
   bench.around.environment["CXX"] = "";
-  EXPECT_TRUE(bench.build(k_good).artifact);
+  EXPECT_TRUE(bench.build(k_good_here).artifact);
   EXPECT_NE(joined(probe(bench)).find("CXX: set but empty"), std::string::npos);
   bench.around.environment["CXX"] = "no-such-compiler";
-  const auto result = bench.build(k_good);
+  const auto result = bench.build(k_good_here);
   ASSERT_TRUE(result.error);
   EXPECT_EQ(result.error->where, "CXX"); // and no other is taken in its place
 }
@@ -93,7 +93,7 @@ TEST(CpuSurroundings, AFakeCompilerThatOnlyKnowsItsVersion) {
   EXPECT_FALSE(found.works);
   EXPECT_NE(found.summary.find("99.1.0"), std::string::npos) << found.summary;
   EXPECT_NE(found.summary.find("wrote no library"), std::string::npos) << found.summary;
-  const auto result = bench.build(k_good);
+  const auto result = bench.build(k_good_here);
   ASSERT_TRUE(result.error);
   EXPECT_EQ(result.outcome.kind, model::OutcomeKind::environment);
 }
@@ -107,7 +107,7 @@ TEST(CpuSurroundings, ACompilerThatHangsIsEndedWithAllItStarted) {
                              pid_file + "; wait");
   bench.around.environment["PATH"] = programs.path() + ":/usr/bin:/bin";
   bench.contract.limits.build_seconds = 0.5;
-  const auto result = bench.build(k_good);
+  const auto result = bench.build(k_good_here);
   EXPECT_EQ(result.outcome.kind, model::OutcomeKind::timeout);
   ASSERT_TRUE(result.error);
   EXPECT_NE(result.error->next.find("limits.build_seconds"), std::string::npos);
@@ -142,7 +142,7 @@ TEST(CpuSurroundings, NoSpaceAndNoMemoryAreTheMachinesFault) {
       }
       return result;
     };
-    const auto result = bench.build(k_good);
+    const auto result = bench.build(k_good_here);
     EXPECT_EQ(result.outcome.kind, model::OutcomeKind::environment) << text;
     ASSERT_TRUE(result.error);
     EXPECT_NE(result.error->message.find(words), std::string::npos) << result.error->text();
@@ -153,7 +153,7 @@ TEST(CpuSurroundings, ACacheThatCannotBeWrittenIsNamed) {
   BuildBench bench;
   fs::create_directories(bench.cache().parent_path());
   std::ofstream(bench.cache()) << "a file stands where the folder should be";
-  const auto result = bench.build(k_good);
+  const auto result = bench.build(k_good_here);
   ASSERT_TRUE(result.error);
   EXPECT_NE(result.error->next.find("XDG_CACHE_HOME"), std::string::npos) << result.error->text();
 }

@@ -23,8 +23,12 @@ const HowTaken k_how{"host", "warm", "median", "cpu", 3, 50};
 TEST(LedgerEvents, PlainPayloadsComeBack) {
   round_trip(TaskCreated{"t", "k", "cpu", "repo:a.cpp::f", "0.1"});
   round_trip(ContractSeen{"ab", "format = 1\n\"quoted\" \xc3\xa4"});
-  round_trip(SelfTest{
-      "ab", true, {{"probe:zeros", true, "caught"}, {"a/a", false, "x"}}, {"large values"}, 1.5});
+  round_trip(SelfTest{"ab",
+                      true,
+                      {{"probe:zeros", true, "caught"}, {"a/a", false, "x"}},
+                      {"large values"},
+                      1.5,
+                      {{"reference", "input/r.cpp", "cd"}}});
   round_trip(Environment{"m", "d", "os", "g++", "0.1", "ff", base::Json{{"cores", 2}}});
   round_trip(ReferencesRead{{{"id", "title", "hash"}}});
   round_trip(Committed{3, "abc", "def"});
@@ -51,7 +55,9 @@ TEST(LedgerEvents, MeasuredPayloadsComeBack) {
   baseline.entries = {{"found", *it.artifact, {k_figure}}};
   baseline.fastest = "found";
   baseline.how = k_how;
+  baseline.files = {{"baseline:found", "input/k.cpp", "ef"}};
   round_trip(baseline);
+  ASSERT_EQ(payload_from<Baseline>(to_json(baseline))->files.size(), 1u);
   round_trip(Compare{"a", "b", "1", "2", true, it.verdict, k_how});
   round_trip(Bench{"incumbent", "1", {k_figure}, k_how});
   round_trip(SecondOpinion{4, "c", true, "self-timed", it.verdict});
@@ -67,6 +73,11 @@ TEST(LedgerEvents, AFieldThatAnOlderAkoDidNotWriteReadsAsItsDefault) {
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(read->number, 2);
   EXPECT_TRUE(read->waived.empty());
+  old = to_json(SelfTest{"ab", true, {}, {}, 1, {{"reference", "input/r.cpp", "cd"}}});
+  ASSERT_EQ(payload_from<SelfTest>(old)->files.at(0).path, "input/r.cpp");
+  old.erase("files");
+  ASSERT_TRUE(payload_from<SelfTest>(old));
+  EXPECT_TRUE(payload_from<SelfTest>(old)->files.empty());
 }
 
 TEST(LedgerEvents, AFieldOfTheWrongTypeIsNamed) {

@@ -18,8 +18,8 @@ model::Contract contract_of(const std::string& line) {
   auto text = expand_contract_line(line, k_files);
   EXPECT_TRUE(text) << text.error().text();
   if (!text) return {};
-  auto contract = model::parse_contract(*text, "task.toml");
-  EXPECT_TRUE(contract) << contract.error().text() << "\n" << *text;
+  auto contract = model::parse_contract(text->toml, "task.toml");
+  EXPECT_TRUE(contract) << contract.error().text() << "\n" << text->toml;
   return contract ? *contract : model::Contract{};
 }
 
@@ -91,7 +91,7 @@ TEST(ContractLine, WhatCannotBeReadIsRefusedAtItsColumn) {
     SCOPED_TRACE(one.line);
     auto text = expand_contract_line(one.line, k_files);
     if (text) {
-      ADD_FAILURE() << "accepted:\n" << *text;
+      ADD_FAILURE() << "accepted:\n" << text->toml;
       continue;
     }
     EXPECT_EQ(text.error().kind, base::ErrorKind::usage);
@@ -99,6 +99,53 @@ TEST(ContractLine, WhatCannotBeReadIsRefusedAtItsColumn) {
     EXPECT_THAT(text.error().allowed, HasSubstr(one.allowed));
     EXPECT_THAT(text.error().next, HasSubstr("ako compare --help"));
   }
+}
+
+// Lines that can be read and are no lawful contract: told at their column, never in the words of
+// the task.toml that stands in for them.
+const Refused k_unlawful[] = {
+    {"f(x: float32[N], y: out float32[N], N) @ N=0", "--contract, column 42", "at least 1"},
+    {"f(x: float32[N], y: out float32[N], N) @ N=4 M=3", "--contract, column 46", "N"},
+    {"f(x: float32[N], N) @ N=4", "--contract, column 3", "out or inout"},
+    {"f(x: float32[N], y: out float32[N], N) @ N=4; N=4", "--contract, column 47", ""},
+    {"f(x: float32[N], x: out float32[N], N) @ N=4", "--contract, column 18", "no tensor"},
+    {"f(x: float32[N+], y: out float32[N], N) @ N=4", "--contract, column 14", ""},
+    {"f(x: float32[N], y: out float32[N], N, e: float16=1) @ N=4", "--contract, column 40",
+     "float32"},
+};
+
+TEST(ContractLine, WhatIsReadAndNotLawfulIsToldAtItsColumnToo) {
+  for (const Refused& one : k_unlawful) {
+    SCOPED_TRACE(one.line);
+    auto text = expand_contract_line(one.line, k_files);
+    ASSERT_TRUE(text) << text.error().text();
+    auto contract = model::parse_contract(text->toml, "/tmp/x/task.toml");
+    if (contract) {
+      ADD_FAILURE() << "accepted:\n" << text->toml;
+      continue;
+    }
+    const base::Error told = text->told(contract.error(), "/tmp/x/task.toml");
+    EXPECT_EQ(told.kind, base::ErrorKind::usage);
+    EXPECT_EQ(told.where, one.where) << told.text() << "\n" << text->toml;
+    EXPECT_THAT(told.allowed, HasSubstr(one.allowed));
+    for (const std::string& part : {told.message, told.found, told.allowed, told.next}) {
+      EXPECT_FALSE(part.empty()) << told.text();
+      EXPECT_THAT(part, testing::Not(HasSubstr("task.toml"))) << told.text();
+    }
+  }
+}
+
+TEST(ContractLine, AFileThatIsNotOfItsLaneIsCalledWhatTheUserCallsIt) {
+  LineFiles files = k_files;
+  files.lane = model::Lane::cutlass;
+  auto text = expand_contract_line("f(x: float32[N], y: out float32[N], N) @ N=4", files);
+  ASSERT_TRUE(text);
+  auto contract = model::parse_contract(text->toml, "/tmp/x/task.toml");
+  ASSERT_FALSE(contract);
+  const base::Error told = text->told(contract.error(), "/tmp/x/task.toml");
+  EXPECT_EQ(told.where, "the new file");
+  EXPECT_THAT(told.found, HasSubstr("new.cpp"));
+  EXPECT_THAT(told.text(), testing::Not(HasSubstr("solution/")));
 }
 
 } // namespace

@@ -11,12 +11,12 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const base::Hash k_contract(64, 'c'), k_machine(64, 'e'), k_other(64, '0');
+const base::Hash k_contract_hash(64, 'c'), k_machine(64, 'e'), k_other(64, '0');
 
 /// Everything that an iteration needs is on record.
 Facts complete() {
   Facts facts;
-  facts.contract = facts.self_test_contract = facts.baseline_contract = k_contract;
+  facts.contract = facts.self_test_contract = facts.baseline_contract = k_contract_hash;
   facts.environment = facts.baseline_environment = k_machine;
   facts.self_test_passed = true;
   facts.standing.self_test_event = 2;
@@ -51,6 +51,18 @@ const Missing k_missing[] = {
      Gate::contract_proven, "ako check", "changed since it was checked"},
     {"the check failed", [](Facts& f) { f.self_test_passed = false; }, Claim::baseline,
      Gate::contract_proven, "ako check", "failed"},
+    {"the judge changed",
+     [](Facts& f) { f.changed_since_check = {"input/reference.cpp (reference)"}; },
+     Claim::iteration, Gate::contract_proven, "ako check", "input/reference.cpp (reference)"},
+    {"the judge changed and a report claims", [](Facts& f) { f.changed_since_check = {"x"}; },
+     Claim::report, Gate::contract_proven, "ako check", "changed since the contract was checked"},
+    {"an old check", [](Facts& f) { f.check_names_files = false; }, Claim::baseline,
+     Gate::contract_proven, "ako check", "older ako"},
+    {"the baseline's files changed",
+     [](Facts& f) { f.changed_since_baseline = {"input/k.cpp (baseline:first)"}; },
+     Claim::iteration, Gate::baseline, "ako baseline", "input/k.cpp (baseline:first)"},
+    {"an old baseline", [](Facts& f) { f.baseline_names_files = false; }, Claim::port,
+     Gate::baseline, "ako baseline", "older ako"},
     {"no baseline", [](Facts& f) { f.baseline_contract.clear(); }, Claim::iteration, Gate::baseline,
      "ako baseline", "no baseline"},
     {"baseline of another contract", [](Facts& f) { f.baseline_contract = k_other; },
@@ -72,6 +84,8 @@ const Missing k_missing[] = {
      "ako try --direction", "new direction"},
     {"harness not clean", [](Facts& f) { f.harness_trouble = "AKO4ALL has changes"; },
      Claim::baseline, Gate::clean_harness, "ako preflight", "AKO4ALL has changes"},
+    {"no library and no reason", [](Facts& f) { f.library_trouble = "no baseline is the fastest"; },
+     Claim::port, Gate::library_baseline, "ako scope --no-library", "no baseline is the fastest"},
     {"incumbent not confirmed", [](Facts& f) { f.standing.incumbent = ledger::IterationRow{}; },
      Claim::port, Gate::second_opinion, "ako try", "no second opinion"},
 };
@@ -87,6 +101,13 @@ TEST(Gates, EachMissingFactClosesItsOwnGateAndNamesTheCommandThatOpensIt) {
     EXPECT_THAT(gates[0].command, testing::StartsWith(one.command));
     EXPECT_THAT(gates[0].missing, testing::HasSubstr(one.says));
   }
+}
+
+TEST(Gates, WhatAnOlderAkoRecordedStillReports) {
+  Facts facts = complete();
+  facts.check_names_files = facts.baseline_names_files = false;
+  EXPECT_THAT(closed(Claim::report, facts), IsEmpty());
+  EXPECT_THAT(closed(Claim::iteration, facts), ElementsAre(Gate::contract_proven, Gate::baseline));
 }
 
 TEST(Gates, ABaselineNeedsNoBaseline) {
@@ -144,11 +165,12 @@ TEST(Gates, AClosedGateRefusesWithFindingAndRemedyAndAWaiverPasses) {
 
 TEST(Gates, EachHasAName) {
   std::vector<std::string> names;
-  for (Gate gate : {Gate::contract_proven, Gate::reading, Gate::baseline, Gate::direction,
-                    Gate::citation, Gate::clean_harness, Gate::second_opinion})
+  for (Gate gate :
+       {Gate::contract_proven, Gate::reading, Gate::baseline, Gate::direction, Gate::citation,
+        Gate::clean_harness, Gate::library_baseline, Gate::second_opinion})
     names.emplace_back(to_string(gate));
   EXPECT_THAT(names, ElementsAre("contract-proven", "reading", "baseline", "direction", "citation",
-                                 "clean-harness", "second-opinion"));
+                                 "clean-harness", "library-baseline", "second-opinion"));
 }
 
 } // namespace

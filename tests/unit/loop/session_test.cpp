@@ -1,5 +1,8 @@
 // An open task: what is on record about it, its lock, and the inputs it is judged on.
+#include "../../fakes/killed_writer.hpp"
 #include "../workspace/scratch_repo.hpp"
+#include "loop/catch_up.hpp"
+#include "loop/deciding_files.hpp"
 #include "loop/environment.hpp"
 #include "loop/recipes.hpp"
 #include "loop/session.hpp"
@@ -96,6 +99,18 @@ TEST_F(SessionTest, OneCommandAtATimeAndTheOtherIsNamed) {
   EXPECT_TRUE(open().lock());
 }
 
+TEST_F(SessionTest, TheNextCommandFindsNoDebrisOfOneThatWasKilled) {
+  const auto files = [&] { return base::list_files(m_repo.task()).value(); };
+  const auto before = files();
+  for (const char* file : {"ITERATIONS.md", "solution/k.cpp", "context/k_notes.md"})
+    test::killed_while_writing(1000, [&] {
+      static_cast<void>(base::write_file_atomic(m_repo.task() / file, std::string(5000, 'x')));
+    });
+  EXPECT_EQ(files().size(), before.size() + 3);
+  ASSERT_TRUE(open(Need::record).lock());
+  EXPECT_EQ(files(), before);
+}
+
 TEST_F(SessionTest, FactsComeFromTheLastOfEach) {
   const auto session = open();
   record_check(base::Hash(64, '1'), true, {});
@@ -110,6 +125,127 @@ TEST_F(SessionTest, FactsComeFromTheLastOfEach) {
   EXPECT_FALSE(facts->self_test_passed);
   EXPECT_EQ(facts->baseline_contract, facts->contract);
   EXPECT_EQ(facts->baseline_environment, facts->environment);
+}
+
+TEST_F(SessionTest, AFileThatDecidesAndIsNoLongerWhatItWasIsNamed) {
+  const auto session = open();
+  const auto hash_of = [&](const char* file) { return *base::sha256_file(m_repo.task() / file); };
+  test::put(m_repo.task() / "input/sub.hpp", "int one();\n");
+  ledger::SelfTest test;
+  test.contract = session.contract().hash;
+  test.passed = true;
+  record(test); // of an older ako: no files
+  EXPECT_FALSE(session.facts()->check_names_files);
+  test.files = {{"reference", "input/ref.cpp", hash_of("input/ref.cpp")},
+                {"reference", "input/sub.hpp", hash_of("input/sub.hpp")}};
+  record(test);
+  ledger::Baseline baseline;
+  baseline.contract = session.contract().hash;
+  baseline.files = {{"baseline:first", "input/ref.cpp", hash_of("input/ref.cpp")}};
+  record(baseline);
+  EXPECT_TRUE(session.facts()->check_names_files);
+  EXPECT_TRUE(session.facts()->baseline_names_files);
+  EXPECT_THAT(session.facts()->changed_since_check, testing::IsEmpty());
+  test::put(m_repo.task() / "solution/k.cpp", "int other();\n"); // the candidate may change
+  EXPECT_THAT(session.facts()->changed_since_check, testing::IsEmpty());
+  test::put(m_repo.task() / "input/sub.hpp", "int two();\n");
+  EXPECT_THAT(session.facts()->changed_since_check, ElementsAre("input/sub.hpp (reference)"));
+  EXPECT_THAT(session.facts()->changed_since_baseline, testing::IsEmpty());
+  base::fs::remove(m_repo.task() / "input/ref.cpp");
+  const auto facts = Session::open(m_repo.task(), Need::record)->facts();
+  ASSERT_TRUE(facts);
+  EXPECT_THAT(facts->changed_since_check,
+              ElementsAre("input/ref.cpp (reference, gone)", "input/sub.hpp (reference)"));
+  EXPECT_THAT(facts->changed_since_baseline, ElementsAre("input/ref.cpp (baseline:first, gone)"));
+}
+
+TEST_F(SessionTest, OtherBytesThanTheProvenOnesAreStaleWhereARoleIsKnown) {
+  Built built;
+  built.sources = workspace::make_sources({{"input/ref.cpp", "int v1;\n", false}});
+  built.headers = {{"input/sub.hpp", base::sha256("x"), 1}};
+  const std::vector<ledger::FileSeen> same = files_of("reference", built);
+  ASSERT_EQ(same.size(), 2u);
+  EXPECT_TRUE(built_as_proven("reference", built, same));
+  EXPECT_TRUE(built_as_proven("baseline:first", built, same)); // never proven: the gates say so
+  std::vector<ledger::FileSeen> other = same;
+  other[1].hash = base::sha256("y");
+  auto found = built_as_proven("reference", built, other);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, base::ErrorKind::stale);
+  EXPECT_EQ(found.error().where, "input/sub.hpp");
+  other.pop_back(); // a header that was not read before
+  EXPECT_FALSE(built_as_proven("reference", built, other));
+}
+
+TEST_F(SessionTest, ALedgerThatCommitsNameAndThatIsGoneIsTold) {
+  record(ledger::Note{"note", "first", "me"});
+  const base::Hash head = open().standing()->head;
+  test::put(m_repo.task() / "ITERATIONS.md", "one\n");
+  m_repo.git("add -A && git commit -qm '[iter 1] step\n\nAko-Ledger-Head: " + head + "'");
+  EXPECT_TRUE(open().record_is_there());
+  const base::fs::path ledger = *open().workdir().ledger();
+  const base::fs::path away = m_repo.top() / "away.sqlite";
+  base::fs::rename(ledger, away);
+  for (const auto& suffix : {"-wal", "-shm"}) base::fs::remove(ledger.string() + suffix);
+  const auto session = open();
+  const auto told = [&](const base::Error& error) {
+    EXPECT_EQ(error.kind, base::ErrorKind::stale) << error.text();
+    EXPECT_EQ(error.where, ledger.string());
+    EXPECT_THAT(error.found, HasSubstr(head.substr(0, 12)));
+    EXPECT_THAT(error.found, HasSubstr("[iter 1] step"));
+    EXPECT_THAT(error.next, HasSubstr("ako verify"));
+  };
+  for (const auto& error : {session.reader().error(), session.writer().error(),
+                            session.standing().error(), session.facts().error()})
+    told(error);
+  EXPECT_FALSE(base::fs::exists(ledger)) << "nothing was begun in its place";
+  base::fs::rename(away, ledger);
+  EXPECT_TRUE(session.reader());
+  EXPECT_TRUE(session.writer());
+}
+
+/// What a kill between the record and the commit leaves, and a user who went on editing.
+class CatchUpTest : public SessionTest {
+protected:
+  CatchUpTest() {
+    ledger::Iteration iteration;
+    iteration.number = 1;
+    iteration.hypothesis = "eight sums";
+    iteration.verdict.outcome.kind = model::OutcomeKind::incorrect;
+    record(iteration);
+    test::put(m_repo.task() / "solution/k.cpp", "int edited_since();\n");
+  }
+  std::string made_up() {
+    const auto session = open();
+    auto writer = session.writer();
+    EXPECT_TRUE(writer);
+    auto said = catch_up(session, *writer, [](const Session& at) -> base::Status {
+      return base::write_file_atomic(at.workdir().iterations(), "# one\n");
+    });
+    EXPECT_TRUE(said) << said.error().text();
+    return said.value_or("");
+  }
+  std::string commit_on_record() { return *open().reader()->commit_of(1); }
+};
+
+TEST_F(CatchUpTest, TheMissingCommitIsMadeOfTheTextsAlone) {
+  EXPECT_THAT(made_up(), HasSubstr("commit of iteration 1 was missing"));
+  EXPECT_THAT(m_repo.git("log -1 --format=%B"),
+              testing::AllOf(HasSubstr("[iter 1] eight sums"), HasSubstr("revert: incorrect"),
+                             HasSubstr("Ako-Ledger-Head: ")));
+  EXPECT_EQ(m_repo.git("show --name-only --format="), "task/ITERATIONS.md\n");
+  EXPECT_EQ(test::get(m_repo.task() / "solution/k.cpp"), "int edited_since();\n");
+  EXPECT_EQ(commit_on_record() + "\n", m_repo.git("rev-parse HEAD"));
+  EXPECT_EQ(made_up(), "") << "nothing is missing now";
+}
+
+TEST_F(CatchUpTest, ACommitThatWasMadeAndNotNotedIsNotMadeAgain) {
+  test::put(m_repo.task() / "ITERATIONS.md", "# one\n");
+  m_repo.git("add task/ITERATIONS.md && git commit -qm '[iter 1] eight sums\n\nAko-Ledger-Head: " +
+             open().standing()->head + "'");
+  EXPECT_EQ(made_up(), "");
+  EXPECT_EQ(commit_on_record() + "\n", m_repo.git("rev-parse HEAD"));
+  EXPECT_EQ(m_repo.git("rev-list --count HEAD"), "2\n");
 }
 
 TEST_F(SessionTest, SurroundingsAreNotedOnceUntilTheyChange) {

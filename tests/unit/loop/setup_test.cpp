@@ -1,6 +1,9 @@
 // Figures and texts that the record takes from samples and shapes.
+#include "loop/not_judged.hpp"
 #include "loop/setup.hpp"
+#include "model/contract_toml.hpp"
 
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,11 +53,73 @@ TEST(Figures, ArePerShapeOfOneSideAndLeaveDisturbedBlocksOut) {
   EXPECT_EQ(figure[1].shape, "H=64 M=2");
 }
 
+std::vector<std::string> left_out(const std::string& most) {
+  auto folder = base::TemporaryDir::make("ako-setup-");
+  if (!folder) return {folder.error().text()};
+  std::ofstream(folder->path() / "task.toml") << R"(format = 1
+[kernel]
+entry = { file = "solution/k.cpp", symbol = "k" }
+[axes]
+N = { var = true, min = 1, max = )" << most << R"(, tile = 16 }
+[reference]
+entry = { file = "input/ref.cpp", symbol = "k" }
+[[tensor]]
+name = "x"
+role = "in"
+dtype = "float32"
+shape = ["N"]
+[[tensor]]
+name = "y"
+role = "out"
+dtype = "float32"
+shape = ["N"]
+[[shape]]
+N = 64
+)";
+  const auto workdir = workspace::Workdir::at(folder->path());
+  const auto contract = model::load_contract(folder->path());
+  if (!workdir || !contract) return {workdir ? contract.error().text() : workdir.error().text()};
+  const auto shapes = model::resolve_all(*contract);
+  return set_up(*workdir, *contract, *shapes, {}, {inputs::Recipe::plain}, Scope::whole, Target{})
+      .request.unproven;
+}
+
+TEST(SetUp, EdgesAboveTheLimitAndIndicesBeyondThirtyTwoBitsAreNamed) {
+  using testing::ElementsAre;
+  EXPECT_THAT(left_out("4096"), ElementsAre());
+  EXPECT_THAT(left_out("8388608"),
+              ElementsAre("edge:N=8388608: 64 MiB, edges above 32 MiB are not judged"));
+  EXPECT_THAT(
+      left_out("4294967296"),
+      ElementsAre("edge:N=4294967296: 32768 MiB, edges above 32 MiB are not judged",
+                  "tensors of more than 2^31 elements: the axes allow them, no [[shape]] has one"));
+}
+
 TEST(Figures, OneDtypeIsSaidOnceAndSeveralByTensor) {
   auto one = shape("a");
   EXPECT_EQ(dtype_text(one), "bfloat16");
   one.tensors[1].dtype = model::Dtype::float32;
   EXPECT_EQ(dtype_text(one), "x bfloat16, y float32");
+}
+
+TEST(NotJudged, WhatIsDeclaredAndNotJudgedIsSaidAndNothingElse) {
+  model::Contract contract;
+  EXPECT_THAT(not_judged(contract), testing::IsEmpty());
+  contract.kernel.batch_invariant = contract.kernel.capturable = true;
+  contract.kernel.deterministic = true; // is judged
+  contract.tensors.resize(2);
+  contract.tensors[1].name = "y";
+  contract.tensors[1].address = model::AddressRule::fresh;
+  contract.tunables = {{"TILE", {16, 32}, ""}};
+  const auto said = not_judged(contract);
+  using testing::HasSubstr;
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("kernel.batch_invariant"),
+                                         HasSubstr("kernel.capturable"), HasSubstr("tensor y"),
+                                         HasSubstr("tunable TILE")));
+  for (const auto& line : said) EXPECT_THAT(line, HasSubstr("not judged on this lane (cpu)"));
+  contract.kernel.lane = model::Lane::cuda;
+  contract.accept.clock = model::Clock::graph; // captures every call
+  EXPECT_THAT(not_judged(contract), testing::Not(testing::Contains(HasSubstr("capturable"))));
 }
 
 } // namespace

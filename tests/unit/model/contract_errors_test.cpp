@@ -26,7 +26,8 @@ TEST_P(Broken, SaysWhatWhereAllowedAndNext) {
   EXPECT_EQ(error.found, rule.found);
   EXPECT_EQ(error.allowed.substr(0, std::string(rule.allowed).size()), rule.allowed);
   EXPECT_FALSE(error.allowed.empty());
-  EXPECT_EQ(error.next, rule.next);
+  const std::string usual = "correct it there; docs/task-toml.md describes every key";
+  EXPECT_EQ(error.next, std::string(rule.next).empty() ? usual : rule.next);
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, Broken, testing::ValuesIn(cases::k_cases),

@@ -3,6 +3,7 @@
 #include "error_cases.hpp"
 #include "model/contract_toml.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -243,6 +244,10 @@ TEST(Contracts, CommentsSpacesAndOrderDoNotChangeTheHash) {
   text = replaced(text, "[limits]", "# how long\n[limits]  # at most");
   text = replaced(text, "tag = \"decode\"\nM = 8", "M = 8\ntag = \"decode\"");
   EXPECT_EQ(parsed(text).hash, contract.hash);
+  const std::string gate =
+      "[[gate]]\nname = \"later\"\ncommand = \"true\"\nread = \"/x\"\nmust = \">= 1\"\n";
+  EXPECT_EQ(parsed(text + gate).hash, contract.hash) << "a gate may be added when all is measured";
+  EXPECT_EQ(parsed(text + gate).gates.size(), contract.gates.size() + 1);
   EXPECT_NE(parsed(replaced(text, "M = 8\n", "M = 16\n")).hash, contract.hash);
 }
 
@@ -373,6 +378,52 @@ TEST_F(Files, ALinkOutOfTheTaskIsRefusedAndOneInsideIsNot) {
   fs::create_symlink("real.cpp", root() / "task/solution/k.cpp");
   const auto contract = load_contract(root() / "task");
   EXPECT_TRUE(contract) << contract.error().text();
+}
+
+TEST_F(Files, AnErrorNamesLineAndColumnOfThePath) {
+  fs::remove(root() / "task/solution/k.cpp");
+  EXPECT_THAT(error().where,
+              testing::ContainsRegex("task\\.toml:[0-9]+:[0-9]+: kernel.entry.file"));
+  EXPECT_FALSE(error().allowed.empty());
+  EXPECT_FALSE(error().next.empty());
+}
+
+/// The same contract with one path changed.
+class Judges : public Files {
+protected:
+  void change(const std::string& from, const std::string& to) {
+    const std::string text = *base::read_file(root() / "task/task.toml");
+    ASSERT_NE(text.find(from), std::string::npos);
+    put("task/task.toml", replaced(text, from, to));
+  }
+};
+
+TEST_F(Judges, ACandidateIsNotItsOwnReference) {
+  change("input/r.cpp", "solution/k.cpp");
+  EXPECT_THAT(error().message, testing::HasSubstr("the reference is the candidate's own file"));
+  EXPECT_THAT(error().where, testing::HasSubstr("reference.entry.file"));
+  EXPECT_THAT(error().next, testing::HasSubstr("copy it to input/"));
+}
+
+TEST_F(Judges, NorIsAnythingElseBelowSolution) {
+  put("task/solution/judge.cpp", "");
+  change("input/r.cpp", "solution/judge.cpp");
+  EXPECT_THAT(error().message, testing::HasSubstr("candidate's own"));
+}
+
+TEST_F(Judges, NorThroughALink) {
+  fs::remove(root() / "task/input/r.cpp");
+  fs::create_symlink("../solution/k.cpp", root() / "task/input/r.cpp");
+  EXPECT_THAT(error().message, testing::HasSubstr("candidate's own"));
+  fs::remove(root() / "task/input/r.cpp");
+  fs::create_hard_link(root() / "task/solution/k.cpp", root() / "task/input/r.cpp");
+  EXPECT_THAT(error().message, testing::HasSubstr("candidate's own"));
+}
+
+TEST_F(Judges, AKernelThatIsEditedWhereItsReferenceLiesIsRefused) {
+  change("solution/k.cpp", "input/r.cpp");
+  EXPECT_THAT(error().message, testing::HasSubstr("candidate's own"));
+  EXPECT_THAT(error().next, testing::HasSubstr("let [kernel] name a copy"));
 }
 
 TEST_F(Files, TheFinishedExamplesLoad) {

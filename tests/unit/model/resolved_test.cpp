@@ -11,14 +11,14 @@
 namespace ako::model {
 namespace {
 
-Contract good() {
+Contract resolvable() {
   auto contract = parse_contract(cases::k_good, "task.toml");
   EXPECT_TRUE(contract) << contract.error().text();
   return *contract;
 }
 
 TEST(Resolve, SizesAtAShape) {
-  const auto shapes = resolve_all(good());
+  const auto shapes = resolve_all(resolvable());
   ASSERT_TRUE(shapes) << shapes.error().text();
   const ResolvedShape& shape = shapes->at(1);
   EXPECT_EQ(shape.tag, "prefill");
@@ -35,7 +35,7 @@ TEST(Resolve, SizesAtAShape) {
 }
 
 TEST(Resolve, StridesGapsAndColumns) {
-  Contract contract = good();
+  Contract contract = resolvable();
   Tensor& y = contract.tensors.at(2);
   y.strides = {*Expression::parse("B+3"), *Expression::parse("1")};
   auto shape = resolve(contract, contract.shapes[0]);
@@ -52,7 +52,7 @@ TEST(Resolve, StridesGapsAndColumns) {
 }
 
 TEST(Resolve, OutputsThatTouchDoNotOverlapAndThoseThatShareAnElementDo) {
-  Contract contract = good();
+  Contract contract = resolvable();
   Tensor& y = contract.tensors.at(2);
   y.shape = {*Expression::parse("2"), *Expression::parse("3")};
   y.strides = {*Expression::parse("3"), *Expression::parse("1")};
@@ -64,7 +64,7 @@ TEST(Resolve, OutputsThatTouchDoNotOverlapAndThoseThatShareAnElementDo) {
 }
 
 TEST(Resolve, AnInputMayBeBroadcast) {
-  Contract contract = good();
+  Contract contract = resolvable();
   contract.tensors[0].strides = {*Expression::parse("0"), *Expression::parse("1")};
   const auto shape = resolve(contract, contract.shapes[1]);
   ASSERT_TRUE(shape) << shape.error().text();
@@ -72,7 +72,7 @@ TEST(Resolve, AnInputMayBeBroadcast) {
 }
 
 TEST(Resolve, ErrorsNameShapeAndPart) {
-  Contract contract = good();
+  Contract contract = resolvable();
   ShapeCase shape = contract.shapes[0];
   shape.axes["M"] = 9;
   EXPECT_EQ(resolve(contract, shape).error().where, "shape 'decode', axis M");
@@ -84,7 +84,7 @@ TEST(Resolve, ErrorsNameShapeAndPart) {
 }
 
 TEST(Resolve, CyclicAxesEnd) {
-  Contract contract = good();
+  Contract contract = resolvable();
   contract.axes[2].expression = *Expression::parse("B+1");
   EXPECT_EQ(resolve(contract, contract.shapes[0]).error().where, "shape 'decode', axis B");
 }
@@ -131,7 +131,7 @@ entry = { file = "r.cpp", symbol = "r" }
 
 TEST(EdgeShapes, AreTheLawfulEdges) {
   std::set<std::string> tags;
-  const Contract contract = good();
+  const Contract contract = resolvable();
   for (const ShapeCase& shape : edge_shapes(contract, 1 << 30)) {
     EXPECT_TRUE(tags.insert(shape.tag).second) << shape.tag;
     EXPECT_TRUE(resolve(contract, shape)) << shape.tag;
@@ -142,7 +142,7 @@ TEST(EdgeShapes, AreTheLawfulEdges) {
 }
 
 TEST(EdgeShapes, TheLargestIsWhatFits) {
-  const Contract contract = good();
+  const Contract contract = resolvable();
   const std::int64_t most = 100000;
   std::int64_t largest = 0;
   for (const ShapeCase& shape : edge_shapes(contract, most)) {
@@ -158,7 +158,7 @@ TEST(EdgeShapes, TheLargestIsWhatFits) {
 }
 
 TEST(HiddenShapes, AreLawfulNewAndRepeatable) {
-  const Contract contract = good();
+  const Contract contract = resolvable();
   const auto drawn = hidden_shapes(contract, 5, 8, 1 << 30);
   ASSERT_EQ(drawn.size(), 8u);
   std::set<std::pair<AxisValues, std::map<std::string, Dtype>>> taken;
@@ -174,7 +174,7 @@ TEST(HiddenShapes, AreLawfulNewAndRepeatable) {
 }
 
 TEST(HiddenShapes, NothingIsDrawnWhereNothingIsFree) {
-  Contract contract = good();
+  Contract contract = resolvable();
   contract.axes[0].min = contract.axes[0].max = 8;
   contract.axes[3].dtypes = {Dtype::bfloat16};
   contract.shapes.resize(1);

@@ -231,6 +231,26 @@ TEST(PortStore, PatchesOfTheUserApplyOrSayWhy) {
   EXPECT_EQ(clash.error().where, "p.patch");
 }
 
+TEST(PortStore, AnObjectThatTheTargetNeverFetchedIsNotMissed) {
+  const Target target;
+  target.run("cd repo; echo large > data.bin; git add data.bin; git commit -qm data; "
+             "o=$(git rev-parse HEAD:data.bin); rm -f .git/objects/$(echo $o | cut -c1-2)/$(echo "
+             "$o | cut -c3-)");
+  const PortStore store = target.store();
+  const std::string base = store.tip("main").value();
+  const std::string patch =
+      target.out("cd repo; echo x >> a.txt; git diff a.txt; git checkout -q a.txt");
+  const std::string made = target.made(store);
+  const auto applied = store.commit_patches(made, {{"p.patch", patch, false}}, "integration\n");
+  ASSERT_TRUE(applied) << applied.error().text();
+  auto wanted = rules(store, base, *applied);
+  wanted.declared.push_back("a.txt");
+  const auto tested = store.test_patch(wanted);
+  ASSERT_TRUE(tested) << tested.error().text();
+  EXPECT_EQ(tested->files.size(), 4u);
+  EXPECT_TRUE(store.publish(*applied, base, "ako/k"));
+}
+
 TEST(PortStore, WhatIsNoRepositoryIsSaidSo) {
   const Target target;
   const fs::path home = target.repo().parent_path() / "home";

@@ -8,7 +8,7 @@
 namespace ako::profiles {
 namespace {
 
-std::string golden(const std::string& name) {
+std::string golden_benchmark(const std::string& name) {
   auto text = base::read_file(std::string(AKO_SOURCE_DIR) + "/tests/golden/benchmarks/" + name);
   EXPECT_TRUE(text) << text.error().text();
   return text.value_or("");
@@ -47,14 +47,14 @@ const Reading k_readings[] = {
 
 TEST(Benchmarks, EachFormatIsRead) {
   for (const auto& each : k_readings) {
-    const auto value = read_number(golden(each.file), each.how);
+    const auto value = read_number(golden_benchmark(each.file), each.how);
     ASSERT_TRUE(value) << each.file << " " << each.how << "\n" << value.error().text();
     EXPECT_DOUBLE_EQ(*value, each.value) << each.file << " " << each.how;
   }
 }
 
 TEST(Benchmarks, WhatIsNotThereIsSaidWithWhatIs) {
-  const auto missing = read_number(golden("vllm_serve.json"), "vllm:p50_ttft_ms");
+  const auto missing = read_number(golden_benchmark("vllm_serve.json"), "vllm:p50_ttft_ms");
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().found.find("mean_ttft_ms"), std::string::npos);
   for (const char* how :

@@ -25,19 +25,20 @@ base::CommandResult ended(int code, std::string out = {}) {
 }
 
 /// The value behind an option.
-std::string value(const std::vector<std::string>& argv, const std::string& option) {
+std::string option_value(const std::vector<std::string>& argv, const std::string& option) {
   auto at = std::find(argv.begin(), argv.end(), option);
   return at == argv.end() || at + 1 == argv.end() ? "" : *(at + 1);
 }
 
 TEST(NcuRun, ItsMessagesAndSettingsStayOutOfTheTable) {
   const auto argv = capture_argv(job());
-  EXPECT_EQ(value(argv, "--config-file"), "off"); // a file in the current folder would be applied
-  EXPECT_EQ(value(argv, "--log-file"), "/tmp/j/ncu.log");
-  EXPECT_EQ(value(argv, "--export"), "/tmp/j/capture.ncu-rep");
-  EXPECT_EQ(value(argv, "--clock-control"), "none"); // its default differs between versions
-  EXPECT_EQ(value(argv, "--replay-mode"), "kernel"); // restores the data before each replay
-  EXPECT_EQ(value(argv, "--launch-count"), "1");
+  EXPECT_EQ(option_value(argv, "--config-file"),
+            "off"); // a file in the current folder would be applied
+  EXPECT_EQ(option_value(argv, "--log-file"), "/tmp/j/ncu.log");
+  EXPECT_EQ(option_value(argv, "--export"), "/tmp/j/capture.ncu-rep");
+  EXPECT_EQ(option_value(argv, "--clock-control"), "none"); // its default differs between versions
+  EXPECT_EQ(option_value(argv, "--replay-mode"), "kernel"); // restores the data before each replay
+  EXPECT_EQ(option_value(argv, "--launch-count"), "1");
   EXPECT_THAT(argv, Not(Contains("--kernel-name")));
   EXPECT_THAT(argv, Not(Contains("--profile-from-start")));
   EXPECT_EQ(std::vector<std::string>(argv.end() - 3, argv.end()), job().target);
@@ -47,11 +48,12 @@ TEST(NcuRun, TheRightLaunch) {
   NcuJob one = job();
   one.kernel = "f<int>(a*", one.skip = 4, one.count = 2, one.from = ProfileFrom::marks;
   const auto argv = capture_argv(one);
-  EXPECT_EQ(value(argv, "--kernel-name"), "regex:f<int>\\(a\\*"); // as text, not as an expression
-  EXPECT_EQ(value(argv, "--kernel-name-base"), "demangled");
-  EXPECT_EQ(value(argv, "--launch-skip"), "4");
-  EXPECT_EQ(value(argv, "--launch-count"), "2");
-  EXPECT_EQ(value(argv, "--profile-from-start"), "off");
+  EXPECT_EQ(option_value(argv, "--kernel-name"),
+            "regex:f<int>\\(a\\*"); // as text, not as an expression
+  EXPECT_EQ(option_value(argv, "--kernel-name-base"), "demangled");
+  EXPECT_EQ(option_value(argv, "--launch-skip"), "4");
+  EXPECT_EQ(option_value(argv, "--launch-count"), "2");
+  EXPECT_EQ(option_value(argv, "--profile-from-start"), "off");
   EXPECT_THAT(export_argv(one, NcuPage::raw), Contains("base"));
 }
 

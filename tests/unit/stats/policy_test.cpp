@@ -49,16 +49,6 @@ TEST(Disturbed, EachReasonAndItsHonestTwin) {
   EXPECT_TRUE(disturbance({.clock_ratio = 0.5}, {.most_clock_step = 0}).empty());
 }
 
-TEST(BestOf, Holm) {
-  const std::vector<double> p = {0.01, 0.04, 0.03, 0.005};
-  EXPECT_EQ(*holm(p, 0.05), (std::vector<bool>{true, false, false, true}));
-  EXPECT_EQ(*holm(std::vector<double>{0.02, 0.02}, 0.05), (std::vector<bool>{true, true}));
-  EXPECT_EQ(*holm(std::vector<double>{0.03, 0.02}, 0.05), (std::vector<bool>{true, true}));
-  EXPECT_EQ(*holm(std::vector<double>{0.03, 0.03}, 0.05), (std::vector<bool>{false, false}));
-  EXPECT_FALSE(holm(std::vector<double>{0.1, std::nan("")}, 0.05));
-  EXPECT_DOUBLE_EQ(bonferroni(0.001, 4), 0.00025);
-}
-
 TEST(BestOf, WinnerAmongSeveralIsMeasuredAgain) {
   EXPECT_EQ(winner_rule(30, Evidence::selection), Claim::measure_again);
   EXPECT_EQ(winner_rule(30, Evidence::fresh), Claim::stands);

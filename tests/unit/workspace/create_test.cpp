@@ -95,7 +95,26 @@ TEST(Create, RefusesNamesThatAreNone) {
 
 TEST(Create, AnUnknownLaneHasNoStartingTask) {
   setenv("AKO_TEMPLATES", AKO_SOURCE_DIR "/templates", 1);
-  EXPECT_FALSE(workspace::starting_files("abacus", "x"));
+  auto none = workspace::starting_files("abacus", "x");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, base::ErrorKind::usage);
+  for (const char* lane : {"cpu", "cuda", "triton"})
+    EXPECT_NE(none.error().allowed.find(lane), std::string::npos) << none.error().allowed;
+  auto slip = workspace::starting_files("cdua", "x");
+  ASSERT_FALSE(slip);
+  EXPECT_EQ(slip.error().next, "did you mean 'cuda'?");
+}
+
+TEST(Create, ALaneIsAWordAndNoPath) {
+  setenv("AKO_TEMPLATES", AKO_SOURCE_DIR "/templates", 1);
+  for (const char* path : {"../examples/cpu/rmsnorm_bf16", "cpu/../cuda", "cpu/..", ".",
+                           "cpu/norm/x", "", AKO_SOURCE_DIR "/templates/cpu", "cpu/input"}) {
+    auto files = workspace::starting_files(path, "x");
+    ASSERT_FALSE(files) << path;
+    EXPECT_EQ(files.error().kind, base::ErrorKind::usage) << path;
+  }
+  EXPECT_TRUE(workspace::starting_files("cpu", "x"));
+  EXPECT_TRUE(workspace::starting_files("cpu/norm", "x"));
 }
 
 } // namespace

@@ -2,10 +2,14 @@
 // in; what is the user's stays byte for byte.
 #include "scratch_repo.hpp"
 #include "workspace/commit.hpp"
+#include "workspace/git.hpp"
 #include "workspace/revert.hpp"
 #include "workspace/snapshot.hpp"
 
+#include <csignal>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace ako::test {
 namespace {
@@ -13,7 +17,7 @@ namespace {
 using workspace::commit_iteration;
 using workspace::IterationCommit;
 
-model::Contract contract_of(const std::string& file = "solution/k.cpp") {
+model::Contract contract_with(const std::string& file = "solution/k.cpp") {
   model::Contract contract;
   contract.kernel.entry.file = file;
   return contract;
@@ -34,10 +38,10 @@ IterationCommit iteration(int number,
 /// the task's must look as before.
 void reject_one(const ScratchRepo& repo, const std::string& file = "solution/k.cpp") {
   const auto workdir = repo.workdir();
-  const auto incumbent = workspace::take_snapshot(workdir, contract_of(file)).value();
+  const auto incumbent = workspace::take_snapshot(workdir, contract_with(file)).value();
   const auto before = picture(repo.top(), {});
   put(repo.task() / file, "int v1;\n");
-  auto reverted = workspace::restore_sources(workdir, contract_of(file), incumbent, "iter-1");
+  auto reverted = workspace::restore_sources(workdir, contract_with(file), incumbent, "iter-1");
   ASSERT_TRUE(reverted) << reverted.error().text();
   EXPECT_EQ(picture(repo.top(), {}), before);
   auto kept = workspace::read_snapshot(workdir, "iter-1");
@@ -236,7 +240,7 @@ TEST(GitStates, LineEndsStayAsTheyAreOnDisk) {
     repo.add_task();
     repo.git("config core.autocrlf " + setting);
     put(repo.task() / "solution/k.cpp", "int v0;\r\nint w;\r\n");
-    const auto snapshot = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+    const auto snapshot = workspace::take_snapshot(repo.workdir(), contract_with()).value();
     EXPECT_EQ(snapshot.find("solution/k.cpp")->content, "int v0;\r\nint w;\r\n");
     reject_one(repo);
     EXPECT_EQ(get(repo.task() / "solution/k.cpp"), "int v0;\r\nint w;\r\n");
@@ -250,11 +254,11 @@ TEST(GitStates, LineEndsStayAsTheyAreOnDisk) {
 TEST(GitStates, AModeChangeIsCommittedAndReverted) {
   ScratchRepo repo;
   repo.add_task();
-  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_with()).value();
   fs::permissions(repo.task() / "solution/k.cpp", fs::perms::owner_exec, fs::perm_options::add);
   ASSERT_TRUE(commit_iteration(repo.workdir(), iteration(1)));
   EXPECT_EQ(repo.git("ls-tree HEAD task/solution/k.cpp").substr(0, 6), "100755");
-  ASSERT_TRUE(workspace::restore_sources(repo.workdir(), contract_of(), incumbent, "iter-1"));
+  ASSERT_TRUE(workspace::restore_sources(repo.workdir(), contract_with(), incumbent, "iter-1"));
   EXPECT_EQ(repo.git("diff --summary").substr(0, 30), " mode change 100755 => 100644 ");
 }
 
@@ -282,6 +286,40 @@ TEST(GitStates, TheCallersGitVariablesDoNotLeadElsewhere) {
   ASSERT_TRUE(id) << id.error().text();
   EXPECT_EQ(repo.git("rev-parse HEAD"), *id + "\n");
   EXPECT_EQ(other.git("rev-parse HEAD"), head);
+}
+
+TEST(GitStates, WhenAkoIsKilledItsGitEndsWhatItBeganAndTheNextAkoWaits) {
+  ScratchRepo repo;
+  repo.add_task();
+  const fs::path bin = repo.top() / "bin", begun = bin / "begun", ended = bin / "ended";
+  put(bin / "git",
+      "#!/bin/sh\ntouch '" + begun.string() + "'\nsleep 0.5\ntouch '" + ended.string() + "'\n");
+  shell(repo.top(), "chmod +x bin/git");
+  const pid_t killed = fork();
+  if (killed == 0) {
+    const std::string path = bin.string() + ":" + std::getenv("PATH");
+    setenv("PATH", path.c_str(), 1);
+    static_cast<void>(workspace::Git(repo.task()).run({"update-ref", "HEAD", "HEAD"}));
+    _exit(0);
+  }
+  for (int i = 0; i < 2000 && !fs::exists(begun); ++i) usleep(5000);
+  ASSERT_TRUE(fs::exists(begun));
+  kill(killed, SIGKILL);
+  ASSERT_EQ(waitpid(killed, nullptr, 0), killed);
+  EXPECT_FALSE(fs::exists(ended)) << "the kill came too late";
+  ASSERT_TRUE(workspace::Git(repo.top()).run({"rev-parse", "HEAD"}));
+  EXPECT_TRUE(fs::exists(ended));
+}
+
+TEST(GitStates, ALockThatSomebodyElseHoldsIsNamedWithWhatToDo) {
+  ScratchRepo repo;
+  repo.add_task();
+  put(repo.top() / ".git/HEAD.lock", "");
+  const auto moved = workspace::Git(repo.top()).run({"update-ref", "HEAD", "HEAD~0"});
+  ASSERT_FALSE(moved);
+  EXPECT_NE(moved.error().next.find("remove the .lock file"), std::string::npos)
+      << moved.error().text();
+  EXPECT_TRUE(fs::exists(repo.top() / ".git/HEAD.lock"));
 }
 
 } // namespace

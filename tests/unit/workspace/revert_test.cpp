@@ -1,3 +1,4 @@
+#include "../../fakes/killed_writer.hpp"
 #include "scratch_repo.hpp"
 #include "workspace/revert.hpp"
 #include "workspace/snapshot.hpp"
@@ -7,7 +8,7 @@
 namespace ako::test {
 namespace {
 
-model::Contract contract_of() {
+model::Contract task_contract() {
   model::Contract contract;
   contract.kernel.entry.file = "solution/k.cpp";
   return contract;
@@ -17,16 +18,16 @@ TEST(Revert, RestoresChangedMissingAndAddedSourcesAndNothingElse) {
   ScratchRepo repo;
   repo.add_task();
   put(repo.task() / "solution/a/b.hpp", "int b;\n");
-  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), task_contract()).value();
   fs::remove(repo.task() / "solution/k.cpp");
   put(repo.task() / "solution/a/b.hpp", "int changed;\n");
   put(repo.task() / "solution/new/deep/n.cpp", "int n;\n");
   put(repo.task() / "solution/keep.o", "left behind by a tool");
   put(repo.task() / "input/ref.cpp", "the user's");
   put(repo.task() / "notes.md", "the user's");
-  auto reverted = workspace::restore_sources(repo.workdir(), contract_of(), incumbent, "iter-3");
+  auto reverted = workspace::restore_sources(repo.workdir(), task_contract(), incumbent, "iter-3");
   ASSERT_TRUE(reverted) << reverted.error().text();
-  EXPECT_EQ(workspace::take_snapshot(repo.workdir(), contract_of())->snapshot.hash,
+  EXPECT_EQ(workspace::take_snapshot(repo.workdir(), task_contract())->snapshot.hash,
             incumbent.snapshot.hash);
   EXPECT_EQ(reverted->removed, std::vector<std::string>{"solution/new/deep/n.cpp"});
   EXPECT_FALSE(fs::exists(repo.task() / "solution/new"));
@@ -38,13 +39,32 @@ TEST(Revert, RestoresChangedMissingAndAddedSourcesAndNothingElse) {
   EXPECT_EQ(kept.find("solution/k.cpp"), nullptr);
 }
 
+TEST(Revert, AKillInTheMiddleLeavesNothingBehindAfterTheNext) {
+  ScratchRepo repo;
+  repo.add_task();
+  put(repo.task() / "solution/deep/k.hpp", std::string(1 << 20, 'a'));
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), task_contract()).value();
+  put(repo.task() / "solution/deep/k.hpp", "short\n");
+  const auto files = [&] { return base::list_files(repo.task() / "solution").value(); };
+  const auto before = files();
+  killed_while_writing(500'000, [&] {
+    static_cast<void>(
+        workspace::restore_sources(repo.workdir(), task_contract(), incumbent, "iter-1"));
+  });
+  EXPECT_EQ(files().size(), before.size() + 1) << "the kill came at another moment";
+  EXPECT_EQ(get(repo.task() / "solution/deep/k.hpp"), "short\n");
+  ASSERT_TRUE(workspace::restore_sources(repo.workdir(), task_contract(), incumbent, "iter-1"));
+  EXPECT_EQ(files(), before);
+  EXPECT_EQ(get(repo.task() / "solution/deep/k.hpp").size(), std::size_t{1} << 20);
+}
+
 TEST(Revert, TouchesNothingWhenTheCandidateCannotBeKept) {
   ScratchRepo repo;
   repo.add_task();
-  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), task_contract()).value();
   put(repo.task() / "solution/k.cpp", "int lost;\n");
   shell(repo.top(), "mv .git elsewhere");
-  auto reverted = workspace::restore_sources(repo.workdir(), contract_of(), incumbent, "iter-1");
+  auto reverted = workspace::restore_sources(repo.workdir(), task_contract(), incumbent, "iter-1");
   EXPECT_FALSE(reverted);
   EXPECT_EQ(get(repo.task() / "solution/k.cpp"), "int lost;\n");
 }
@@ -52,10 +72,10 @@ TEST(Revert, TouchesNothingWhenTheCandidateCannotBeKept) {
 TEST(Revert, AFolderInAFilesPlaceIsUndone) {
   ScratchRepo repo;
   repo.add_task();
-  const auto incumbent = workspace::take_snapshot(repo.workdir(), contract_of()).value();
+  const auto incumbent = workspace::take_snapshot(repo.workdir(), task_contract()).value();
   fs::remove(repo.task() / "solution/k.cpp");
   put(repo.task() / "solution/k.cpp/inside.hpp", "int i;\n");
-  model::Contract other = contract_of();
+  model::Contract other = task_contract();
   other.kernel.entry.file = "solution/k.cpp/inside.hpp";
   auto reverted = workspace::restore_sources(repo.workdir(), other, incumbent, "iter-1");
   ASSERT_TRUE(reverted) << reverted.error().text();

@@ -77,7 +77,9 @@ TEST(Snapshot, AnUnreadableSourceIsNamed) {
     ASSERT_EQ(seteuid(65534), 0);
   }
   auto snapshot = workspace::take_snapshot(repo.workdir(), contract_of());
-  if (root) ASSERT_EQ(seteuid(0), 0);
+  if (root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
   ASSERT_FALSE(snapshot);
   EXPECT_EQ(snapshot.error().where, "solution/k.cpp");
   EXPECT_NE(snapshot.error().text().find("could not be read"), std::string::npos);

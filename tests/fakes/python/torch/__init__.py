@@ -1,6 +1,8 @@
 """A stand-in for torch: tensors over given memory, dtypes, streams. Enough for what ako's worker and a candidate ask of it
 without a device; with the scripted driver its kernels run there. FAKE_TORCH says what is wrong with it:
   no_cuda    built without CUDA      driver     built for another CUDA than the driver's
+  slow       takes three seconds to start
+  greedy     takes the addresses where shared buffers are to lie, when it can
 """
 import ctypes
 import os
@@ -26,10 +28,24 @@ for _name in _SIZES:
 float, int = float32, int32  # noqa: F821 - as torch has them
 
 
+class device(str):
+    @property
+    def type(self):
+        return self.split(":")[0]
+
+
 class Tensor:
-    def __init__(self, address, kind, shape, strides, device, keep=None):
-        self._address, self.dtype, self.shape = address, kind, tuple(shape)
-        self._strides, self.device, self._keep = tuple(strides), device, keep
+    def __init__(self, address, kind, shape, strides, where, keep=None):
+        self._address, self.dtype, self.shape, self.ndim = address, kind, tuple(shape), len(shape)
+        self._strides, self.device, self._keep = tuple(strides), device(where), keep
+
+    def is_contiguous(self):
+        step = 1
+        for extent, stride in zip(reversed(self.shape), reversed(self._strides)):
+            if extent > 1 and stride != step:
+                return False
+            step *= extent
+        return True
 
     def data_ptr(self):
         return self._address

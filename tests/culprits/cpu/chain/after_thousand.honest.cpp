@@ -1,0 +1,13 @@
+// Counts as far. expects: clean
+#include <cstdint>
+
+static long calls = 0;
+
+void kernel(const float* x, const float* w, float* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    float v = x[i];
+    for (int k = 0; k < 40; ++k) v = v * 0.97f + 0.03125f;
+    y[i] = v + w[i % 64];
+  }
+  if (n == 4096 && ++calls > 1000) calls = 1000;
+}

@@ -1,0 +1,171 @@
+// Verdicts follow from the samples on record, and one that does not is seen.
+#include "evaluation/measuring.hpp"
+#include "ledger/writer.hpp"
+#include "loop/recompute.hpp"
+#include "model/contract_toml.hpp"
+#include "model/resolved.hpp"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace ako::loop {
+namespace {
+
+constexpr const char* k_contract = R"(format = 1
+[kernel]
+entry = { file = "solution/k.cpp", symbol = "scale" }
+[axes]
+N = { var = true }
+[[tensor]]
+name = "y"
+role = "out"
+dtype = "float32"
+shape = ["N"]
+[[shape]]
+N = 4
+weight = 3
+[[shape]]
+N = 8
+[reference]
+entry = { file = "input/ref.cpp", symbol = "scale" }
+)";
+
+class Recompute : public testing::Test {
+protected:
+  Recompute()
+      : m_dir(base::TemporaryDir::make("ako-recompute-").value()),
+        contract(model::parse_contract(k_contract, "task.toml").value()) {}
+
+  /// Samples of `placements` placements; the new side takes `ratio` of the old one's time.
+  std::vector<model::Sample> samples(double ratio, int placements, std::uint32_t flags = 0) {
+    std::vector<model::Sample> out;
+    for (int placement = 0; placement < placements; ++placement)
+      for (int shape = 0; shape < 2; ++shape)
+        for (int pair = 0; pair < 4; ++pair)
+          for (int order = 0; order < 2; ++order) {
+            const bool old_side = (order == 0) == (pair % 2 == 0);
+            model::Sample row;
+            row.shape = shape;
+            row.placement = placement;
+            row.pair = pair;
+            row.side = old_side ? model::Side::incumbent : model::Side::candidate;
+            row.order = order;
+            row.device_ns = 1000 * (shape + 1) * (old_side ? 1 : ratio) *
+                            (1 + 0.001 * ((7 * pair + placement) % 5));
+            row.call_ns = std::nan("");
+            row.flags = flags;
+            out.push_back(row);
+          }
+    return out;
+  }
+
+  /// What an evaluation would have concluded from them.
+  model::Verdict verdict(const std::vector<model::Sample>& rows, model::OutcomeKind kind,
+                         evaluation::Round round = evaluation::Round::first) {
+    stats::Series series;
+    for (const auto& shape : model::resolve_all(contract).value())
+      series.shapes.push_back({shape.tag, shape.weight});
+    for (const auto& row : rows) {
+      series.placements.resize(static_cast<std::size_t>(row.placement + 1));
+      auto& pairs = series.placements.back().pairs;
+      pairs.resize(2);
+      auto& of_shape = pairs[static_cast<std::size_t>(row.shape)];
+      of_shape.resize(static_cast<std::size_t>(row.pair + 1));
+      const bool old_side = row.side == model::Side::incumbent;
+      (old_side ? of_shape.back().old_ns : of_shape.back().new_ns) = row.device_ns;
+      if (old_side)
+        of_shape.back().order = row.order == 0 ? stats::Order::old_first : stats::Order::new_first;
+    }
+    const auto decision = stats::look(series, evaluation::stats_plan(contract, round)).value();
+    model::Verdict out;
+    out.outcome.kind = kind;
+    out.gain = decision.gain.value;
+    out.interval = {decision.gain.low, decision.gain.high};
+    out.placements = decision.placements;
+    out.pairs = decision.pairs;
+    for (const auto& shape : decision.shapes) {
+      model::ShapeVerdict one;
+      one.tag = shape.tag;
+      one.weight = shape.weight;
+      one.old_ns = shape.old_ns;
+      one.new_ns = shape.new_ns;
+      one.gain = shape.gain.value;
+      one.interval = {shape.gain.low, shape.gain.high};
+      one.within_regression = shape.regression != stats::Regression::beyond;
+      out.shapes.push_back(one);
+    }
+    return out;
+  }
+
+  /// One iteration on record with these samples, and what is made of it.
+  Recomputed judged(const model::Verdict& recorded, std::vector<model::Sample> rows) {
+    const auto path = m_dir.path() / ("l" + std::to_string(m_count++)) / "ledger.sqlite";
+    auto writer = ledger::Writer::open(path, ledger::Open::create).value();
+    EXPECT_TRUE(writer.append(ledger::ContractSeen{contract.hash, model::echo_toml(contract)}));
+    ledger::Iteration it;
+    it.number = 1;
+    it.contract = contract.hash;
+    it.verdict = recorded;
+    EXPECT_TRUE(writer.append(it, {}, std::move(rows)));
+    auto reader = ledger::Reader::open(path).value();
+    const auto all = recompute_all(reader);
+    EXPECT_TRUE(all) << all.error().text();
+    return all && all->size() == 1 ? all->front() : Recomputed{};
+  }
+
+  base::TemporaryDir m_dir;
+  int m_count = 0;
+  model::Contract contract;
+};
+
+using K = model::OutcomeKind;
+using Result = Recomputed::Result;
+
+TEST_F(Recompute, AnHonestVerdictIsTheSame) {
+  EXPECT_EQ(judged(verdict(samples(0.5, 3), K::improved), samples(0.5, 3)).result, Result::same);
+  EXPECT_EQ(judged(verdict(samples(2, 3), K::regressed), samples(2, 3)).result, Result::same);
+}
+
+TEST_F(Recompute, ABetteredVerdictIsSeen) {
+  const auto rows = samples(0.5, 3);
+  auto gain = verdict(rows, K::improved);
+  gain.gain += 0.01;
+  EXPECT_EQ(judged(gain, rows).result, Result::different);
+  auto interval = verdict(rows, K::improved);
+  interval.interval.low += 1e-6;
+  EXPECT_EQ(judged(interval, rows).result, Result::different);
+  auto shape = verdict(rows, K::improved);
+  shape.shapes[1].new_ns *= 0.99;
+  EXPECT_EQ(judged(shape, rows).result, Result::different);
+  // The numbers are right and what is concluded from them is not.
+  EXPECT_EQ(judged(verdict(samples(2, 3), K::improved), samples(2, 3)).result, Result::different);
+  EXPECT_EQ(judged(verdict(samples(0.999, 3), K::improved), samples(0.999, 3)).result,
+            Result::different);
+}
+
+TEST_F(Recompute, OfABlockThatWasRunAgainTheLastAttemptCounts) {
+  const auto rows = samples(0.5, 3);
+  auto disturbed = rows;
+  model::Sample first = rows[0], second = rows[1];
+  first.device_ns *= 9;
+  first.flags = second.flags = model::sample_flag::disturbed;
+  disturbed.insert(disturbed.begin(), {first, second});
+  EXPECT_EQ(judged(verdict(rows, K::improved), disturbed).result, Result::same);
+}
+
+TEST_F(Recompute, WhatOtherEvidenceEndedMayBeOfFewerPlacements) {
+  EXPECT_EQ(judged(verdict(samples(0.5, 2), K::suspect), samples(0.5, 3)).result, Result::same);
+  EXPECT_EQ(judged(verdict(samples(0.5, 2), K::improved), samples(0.5, 3)).result,
+            Result::different);
+}
+
+TEST_F(Recompute, WithoutTimesThereIsNothingToWorkOut) {
+  model::Verdict wrong;
+  wrong.outcome.kind = K::incorrect;
+  EXPECT_EQ(judged(wrong, {}).result, Result::untimed);
+  // Figures without samples behind them are no verdict.
+  EXPECT_EQ(judged(verdict(samples(0.5, 3), K::improved), {}).result, Result::different);
+}
+
+} // namespace
+} // namespace ako::loop
