@@ -299,18 +299,18 @@ std::string_view section_of(std::string_view elf, std::string_view wanted) {
 
 std::vector<std::string_view> images_of(std::string_view library) {
   // fatbin = u32 magic, u16 version, u16 header bytes, u64 bytes behind the header
-  constexpr std::uint32_t k_magic = 0xba55ed50;
-  constexpr std::uint64_t k_step = 8;
+  constexpr std::uint32_t k_fatbin_magic = 0xba55ed50;
+  constexpr std::uint64_t k_fatbin_step = 8;
   std::vector<std::string_view> images;
   const auto all = section_of(library, ".nv_fatbin");
   for (std::uint64_t i = 0; i + 16 <= all.size();) {
     const auto size = at<std::uint64_t>(all, i + 8) + at<std::uint16_t>(all, i + 6);
-    if (at<std::uint32_t>(all, i) != k_magic || size < 16 || size > all.size() - i) {
-      i += k_step;
+    if (at<std::uint32_t>(all, i) != k_fatbin_magic || size < 16 || size > all.size() - i) {
+      i += k_fatbin_step;
       continue;
     }
     images.push_back(all.substr(i, size));
-    i += (size + k_step - 1) / k_step * k_step;
+    i += (size + k_fatbin_step - 1) / k_fatbin_step * k_fatbin_step;
   }
   return images;
 }
