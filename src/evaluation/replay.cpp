@@ -11,8 +11,8 @@ namespace {
 
 using model::Side;
 
-constexpr int k_replay_rounds = 6, k_replay_sets = 8;
-constexpr double k_replay_share = 0.05, k_replay_constant_ns = 300;
+constexpr int k_rounds = 6, k_most_replayed_sets = 8;
+constexpr double k_share = 0.05, k_constant_ns = 300;
 /// Of the rounds that must lie beyond the limit.
 constexpr double k_most_of_them = 0.8;
 
@@ -22,7 +22,7 @@ public:
               const BlockPlan& blocks, std::uint64_t seed)
       : m_stage(stage), m_request(request), m_shape(shape), m_coins(seed),
         m_grader(stage, request, shape) {
-    const int timed = std::min(blocks.timed_sets, k_replay_sets);
+    const int timed = std::min(blocks.timed_sets, k_most_replayed_sets);
     for (int i = 0; i < timed; ++i) m_job.sets.push_back(i);
     m_job.warmup_sets = {timed};
     m_job.cache = blocks.cache;
@@ -44,7 +44,7 @@ public:
     all.push_back(m_job.warmup_sets.front());
     AKO_TRY(const std::string why, m_stage.hand_over(all));
     if (!why.empty()) return without(why);
-    for (int round = 0; round < k_replay_rounds && m_out.self_timed.empty(); ++round)
+    for (int round = 0; round < k_rounds && m_out.self_timed.empty(); ++round)
       AKO_TRY_STATUS(run_round());
     if (!m_out.self_timed.empty()) return std::move(m_out);
     if (auto found = replay_time(place(), m_claimed, m_replayed)) m_out.evidence.push_back(*found);
@@ -69,8 +69,8 @@ private:
     return out;
   }
 
-  /// One block of each, in an order drawn by coin, each on a content of its own: the reference
-  /// never sees one that the candidate still has before it.
+  /// One block of each, in an order drawn by coin, each on a content of its own: the reference never
+  /// sees one that the candidate still has before it.
   base::Status run_round() {
     const bool replay_first = m_coins.flip();
     for (int turn = 0; turn < 2 && m_out.self_timed.empty(); ++turn) {
@@ -124,7 +124,7 @@ judge::Found replay_time(const judge::Place& place, const std::vector<double>& c
   if (rounds == 0) return std::nullopt;
   std::size_t beyond = 0;
   for (std::size_t i = 0; i < rounds; ++i)
-    beyond += replayed_ns[i] > claimed_ns[i] * (1 + k_replay_share) + k_replay_constant_ns;
+    beyond += replayed_ns[i] > claimed_ns[i] * (1 + k_share) + k_constant_ns;
   if (static_cast<double>(beyond) < k_most_of_them * static_cast<double>(rounds))
     return std::nullopt;
   const double claimed = stats::median(claimed_ns), replayed = stats::median(replayed_ns);

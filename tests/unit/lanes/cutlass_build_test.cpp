@@ -8,7 +8,7 @@
 namespace ako::test {
 namespace {
 
-std::string text_of(const lanes::BuildResult& result) {
+std::string said_by(const lanes::BuildResult& result) {
   return result.error ? result.error->text() : "no error";
 }
 
@@ -25,7 +25,7 @@ TEST(CutlassBuild, FlagsHeadersAndToolchainAreOnRecord) {
   AKO_NEEDS_NVCC();
   CutlassBench bench;
   const auto result = bench.build(returning("kSuccess"));
-  ASSERT_TRUE(result.artifact) << text_of(result);
+  ASSERT_TRUE(result.artifact) << said_by(result);
   for (const std::string word :
        {"-std=c++17", "--expt-relaxed-constexpr", "-isystem", "arch=compute_90a,code=sm_90a"})
     EXPECT_NE(result.artifact->compile_line.find(word), std::string::npos) << word;
@@ -58,7 +58,7 @@ TEST(CutlassBuild, TensorsMayBeOfCutlassOwnTypes) {
   const std::string rest = "*, float*, int, float, cudaStream_t) {}\n";
   for (const char* type : {"cutlass::bfloat16_t", "__nv_bfloat16", "void"}) {
     const auto good = bench.build(k_head + "#include <cuda_bf16.h>\nvoid k(const " + type + rest);
-    EXPECT_TRUE(good.artifact) << type << "\n" << text_of(good);
+    EXPECT_TRUE(good.artifact) << type << "\n" << said_by(good);
   }
   const auto bad = bench.build(k_head + "void k(const cutlass::half_t" + rest);
   ASSERT_TRUE(bad.error);
@@ -75,7 +75,7 @@ TEST(CutlassBuild, AReferenceNeedsNothingOfCutlass) {
               "#include <cuda_bf16.h>\nvoid ref(const __nv_bfloat16*, double*, int, "
               "float, cudaStream_t) {}\n");
   const auto result = bench.build();
-  EXPECT_TRUE(result.artifact) << text_of(result);
+  EXPECT_TRUE(result.artifact) << said_by(result);
 }
 
 TEST(CutlassBuild, AnotherVersionThanTheSourceAsksForIsTheMachines) {
@@ -105,7 +105,7 @@ TEST(CutlassBuild, ACollectiveWithoutItsSuffixIsRefusedBeforeItIsCompiled) {
   bench.contract.kernel.architectures.clear(); // the device's own, with what the source needs
   bench.device_architecture = "sm_90";
   const auto chosen = bench.build(text);
-  ASSERT_TRUE(chosen.artifact) << text_of(chosen);
+  ASSERT_TRUE(chosen.artifact) << said_by(chosen);
   EXPECT_NE(chosen.artifact->compile_line.find("sm_90a"), std::string::npos);
 }
 

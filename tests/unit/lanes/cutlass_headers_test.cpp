@@ -15,7 +15,7 @@ using lanes::cutlass::identity_of;
 using lanes::cutlass::needs_of;
 using lanes::cutlass::Version;
 
-model::Sources sources(const std::string& text) {
+model::Sources cutlass_sources(const std::string& text) {
   model::Sources out;
   out.texts = {{"solution/k.cu", text, false}};
   return out;
@@ -82,7 +82,7 @@ TEST(CutlassHeaders, ASourceAsksForVersionsInAComment) {
       {"// cutlass >= 4.3", false},  {"// cutlass >= 3.8, < 4", false}};
   const Headers headers{"/opt/cutlass/include", {4, 2, 1}, "CUTLASS_PATH"};
   for (const auto& each : cases) {
-    const auto needs = needs_of(sources("\n" + std::string(each.comment) + "\nint x;\n"));
+    const auto needs = needs_of(cutlass_sources("\n" + std::string(each.comment) + "\nint x;\n"));
     ASSERT_TRUE(needs) << each.comment;
     ASSERT_FALSE(needs->empty()) << each.comment;
     const auto held = check_version(*needs, headers);
@@ -96,13 +96,13 @@ TEST(CutlassHeaders, ASourceAsksForVersionsInAComment) {
 
 TEST(CutlassHeaders, AWishThatCannotBeReadIsAnErrorAndOtherCommentsAreNone) {
   for (const char* bad : {"// cutlass >= four", "// cutlass >= 4.2 or so", "// cutlass >"}) {
-    const auto needs = needs_of(sources(bad));
+    const auto needs = needs_of(cutlass_sources(bad));
     ASSERT_FALSE(needs) << bad;
     EXPECT_EQ(needs.error().where, "solution/k.cu:1");
   }
   for (const char* plain :
        {"// cutlass is a library", "// cutlass", "int cutlass; // > 4", "x = y // cutlass >= 9"})
-    EXPECT_TRUE(needs_of(sources(plain)).value().empty()) << plain;
+    EXPECT_TRUE(needs_of(cutlass_sources(plain)).value().empty()) << plain;
 }
 
 TEST(CutlassHeaders, WithoutHeadersEveryPlaceAndTheRemedyAreNamed) {

@@ -64,7 +64,7 @@ TEST(CutlassWords, HeadersAndNamesOfAnotherVersionNameTheOneThatIsThere) {
       explain("solution/k.cu(9): error: namespace \"mine\" has no member \"f\"\n", "4.2.0"));
 }
 
-model::Sources sources(const std::string& text) {
+model::Sources worded_sources(const std::string& text) {
   model::Sources out;
   out.texts = {{"solution/k.cu", text, false}};
   return out;
@@ -73,7 +73,7 @@ model::Sources sources(const std::string& text) {
 TEST(CutlassWords, StagesThatLeaveTheEpilogueNothingAreNoticed) {
   const std::string epilogue = "using E = cutlass::epilogue::collective::CollectiveBuilder<>;\n";
   const auto bad =
-      notices(sources(epilogue + "using S = cutlass::gemm::collective::StageCountAuto;\n"), {});
+      notices(worded_sources(epilogue + "using S = cutlass::gemm::collective::StageCountAuto;\n"), {});
   ASSERT_EQ(bad.size(), 1u);
   EXPECT_EQ(bad[0].line, 2);
   EXPECT_EQ(bad[0].severity, "warning");
@@ -83,18 +83,18 @@ TEST(CutlassWords, StagesThatLeaveTheEpilogueNothingAreNoticed) {
             "using S = StageCountAutoCarveout<static_cast<int>(sizeof(E::SharedStorage))>;\n",
         epilogue + "// not StageCountAuto\nusing S = StageCount<3>;\n",
         std::string("using S = StageCountAuto; // without a collective epilogue\n")})
-    EXPECT_TRUE(notices(sources(good), {}).empty()) << good;
+    EXPECT_TRUE(notices(worded_sources(good), {}).empty()) << good;
 }
 
 TEST(CutlassWords, AWaitThatADefineMustSwitchOnIsNoticed) {
   const std::string text =
       "__global__ void g() {\n  cutlass::arch::wait_on_dependent_grids();\n}\n";
-  const auto bad = notices(sources(text), {"-O3"});
+  const auto bad = notices(worded_sources(text), {"-O3"});
   ASSERT_EQ(bad.size(), 1u);
   EXPECT_EQ(bad[0].line, 2);
   EXPECT_NE(bad[0].text.find("CUTLASS_ENABLE_GDC_FOR_SM90"), std::string::npos);
-  EXPECT_TRUE(notices(sources(text), {"-DCUTLASS_ENABLE_GDC_FOR_SM90=1"}).empty());
-  EXPECT_TRUE(notices(sources("#define CUTLASS_ENABLE_GDC_FOR_SM90 1\n" + text), {"-O3"}).empty());
+  EXPECT_TRUE(notices(worded_sources(text), {"-DCUTLASS_ENABLE_GDC_FOR_SM90=1"}).empty());
+  EXPECT_TRUE(notices(worded_sources("#define CUTLASS_ENABLE_GDC_FOR_SM90 1\n" + text), {"-O3"}).empty());
 }
 
 TEST(CutlassWords, LongTemplatesAreShortenedAndShortOnesKept) {
