@@ -268,7 +268,7 @@ base::Expected<std::vector<Node>> nodes_of(const Gpu& gpu, abi::Graph graph) {
 
 namespace {
 
-template <class T> T at(std::string_view bytes, std::uint64_t offset) {
+template <class T> T word_at(std::string_view bytes, std::uint64_t offset) {
   T value{};
   if (offset <= bytes.size() && bytes.size() - offset >= sizeof value)
     std::memcpy(&value, bytes.data() + offset, sizeof value);
@@ -280,16 +280,19 @@ std::string_view section_of(std::string_view elf, std::string_view wanted) {
   if (!elf.starts_with("\x7f"
                        "ELF"))
     return {};
-  const auto table = at<std::uint64_t>(elf, 40);
-  const std::uint64_t entry = at<std::uint16_t>(elf, 58), count = at<std::uint16_t>(elf, 60);
-  const auto names = at<std::uint64_t>(elf, table + at<std::uint16_t>(elf, 62) * entry + 24);
+  const auto table = word_at<std::uint64_t>(elf, 40);
+  const std::uint64_t entry = word_at<std::uint16_t>(elf, 58),
+                      count = word_at<std::uint16_t>(elf, 60);
+  const auto names =
+      word_at<std::uint64_t>(elf, table + word_at<std::uint16_t>(elf, 62) * entry + 24);
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto here = table + i * entry;
-    const auto name = names + at<std::uint32_t>(elf, here);
+    const auto name = names + word_at<std::uint32_t>(elf, here);
     if (name >= elf.size() || !elf.substr(name).starts_with(wanted) ||
-        at<char>(elf, name + wanted.size()) != '\0')
+        word_at<char>(elf, name + wanted.size()) != '\0')
       continue;
-    const auto offset = at<std::uint64_t>(elf, here + 24), size = at<std::uint64_t>(elf, here + 32);
+    const auto offset = word_at<std::uint64_t>(elf, here + 24),
+               size = word_at<std::uint64_t>(elf, here + 32);
     if (offset <= elf.size() && elf.size() - offset >= size) return elf.substr(offset, size);
   }
   return {};
@@ -304,8 +307,8 @@ std::vector<std::string_view> images_of(std::string_view library) {
   std::vector<std::string_view> images;
   const auto all = section_of(library, ".nv_fatbin");
   for (std::uint64_t i = 0; i + 16 <= all.size();) {
-    const auto size = at<std::uint64_t>(all, i + 8) + at<std::uint16_t>(all, i + 6);
-    if (at<std::uint32_t>(all, i) != k_fatbin_magic || size < 16 || size > all.size() - i) {
+    const auto size = word_at<std::uint64_t>(all, i + 8) + word_at<std::uint16_t>(all, i + 6);
+    if (word_at<std::uint32_t>(all, i) != k_fatbin_magic || size < 16 || size > all.size() - i) {
       i += k_fatbin_step;
       continue;
     }
