@@ -1,6 +1,14 @@
 #include "evaluation/claims.hpp"
 
+#include <algorithm>
+
 namespace ako::evaluation {
+namespace {
+
+/// Between ako's kernels and those of one call, before and after: graphs and clusters take longest.
+constexpr double k_launch_ns = 10e3;
+
+} // namespace
 
 void Claims::note(model::Side side, const client::SampleReport& report,
                   judge::PairClaims& pair) const {
@@ -8,7 +16,9 @@ void Claims::note(model::Side side, const client::SampleReport& report,
   // between two processes by more than a small gain. There ako's own kernels stand around every
   // call: what passed between them is known also where the candidate's operations left no records.
   // Work outside that is told by its records (SampleReport::stray_operations).
-  const double device = report.window_ns > 0 ? report.window_ns : report.pass_ns;
+  // How long a launch takes to begin depends on its kind: so much of it is no evidence.
+  const double around = report.window_ns - k_launch_ns * report.calls;
+  const double device = std::max(around, report.pass_ns);
   const double outside = !report.device.empty() ? device
                          : m_threads == 1 && report.parent_cpu_ns > 0
                              ? static_cast<double>(report.parent_cpu_ns)

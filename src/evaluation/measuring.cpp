@@ -388,6 +388,12 @@ private:
     times.cpu_ns = static_cast<double>(report.parent_cpu_ns);
     times.calls_claimed = report.calls;
     times.calls_ordered = static_cast<std::int64_t>(blocks().timed().size());
+    if (const auto late = base::get_or<std::int64_t>(report.device, "left_behind", 0); late > 0)
+      evidence.push_back(
+          {"work_left_behind",
+           fmt::format("{} device operations came when an earlier call had been waited for", late),
+           {{"operations", late}, {"place", judge::to_json(place())}},
+           false});
     if (report.stray_operations > 0)
       evidence.push_back(
           {"work_outside_stream",

@@ -37,6 +37,8 @@ constexpr double k_returned_share = 0.5;
 constexpr std::size_t k_least_claims = 6;
 /// Blocks in a row that take memory: what is taken once, or grown once more, is no leak.
 constexpr std::size_t k_least_leaks = 3;
+/// A driver's own housekeeping is smaller.
+constexpr std::int64_t k_least_leaked_bytes = 16 << 20;
 /// Standard errors of few pairs that are no accident in a thousand verdicts of several shapes.
 constexpr double k_sure = 5;
 
@@ -199,6 +201,7 @@ Found device_memory(const Place& place, const std::vector<std::int64_t>& taken) 
   if (std::any_of(last, taken.end(), [](std::int64_t bytes) { return bytes <= 0; }))
     return std::nullopt;
   const auto sum = std::accumulate(last, taken.end(), std::int64_t{0});
+  if (sum < k_least_leaked_bytes) return std::nullopt;
   return make("device_memory",
               fmt::format("{:.1f} MiB of the device's memory were taken and not given back by the "
                           "last {} blocks at {}",

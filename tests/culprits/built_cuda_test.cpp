@@ -4,7 +4,9 @@
 #include "unit/lanes/cuda_bench.hpp"
 
 #include <atomic>
+#include <functional>
 #include <future>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -23,7 +25,7 @@ std::string words_of(const base::Expected<loop::BuildOutcome>& outcome) {
 }
 
 TEST(CudaCulprits, EveryFileBuilds) {
-  AKO_NEEDS_NVCC();
+  if (!test::has_nvcc()) GTEST_SKIP() << "no nvcc here";
   std::map<std::string, std::unique_ptr<Workshop>> shops;
   std::vector<Work> all;
   for (const auto& name : all_culprits(cuda_shelf())) {

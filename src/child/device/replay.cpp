@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t k_most_nodes = 1024, k_most_parameters = 1024, k_most_bytes = 32764;
 constexpr int k_node_kernel = 0, k_node_copy = 1, k_node_set = 2, k_node_empty = 5;
-constexpr int k_cooperative = 2, k_cluster = 4, k_dynamic_shared = 8, k_carveout = 9,
+constexpr int k_policy = 1, k_cooperative = 2, k_cluster = 4, k_dynamic_shared = 8, k_carveout = 9,
               k_large_cluster = 14;
 constexpr unsigned k_usual_shared = 48 << 10;
 constexpr int k_memory_device = 2, k_memory_unified = 4;
@@ -162,6 +162,11 @@ base::Expected<Node> kernel_node(const Gpu& gpu, abi::GraphNode at) {
   if (api.node_attribute(at, k_cluster, &value) == abi::k_success && value.words[0] > 0)
     node.cluster = {value.words[0], value.words[1], value.words[2]};
   value = {};
+  // An address, then the bytes from there whose lines are to be kept.
+  if (api.node_attribute(at, k_policy, &value) == abi::k_success &&
+      (value.words[2] | value.words[3]) != 0)
+    return no_replay(node.name + " asks for lines of the cache to be kept");
+  value = {};
   if (api.node_attribute(at, k_cooperative, &value) == abi::k_success)
     node.cooperative = value.words[0] != 0;
   return node;
@@ -263,7 +268,7 @@ base::Expected<std::vector<Node>> nodes_of(const Gpu& gpu, abi::Graph graph) {
 
 namespace {
 
-template <class T> T at(std::string_view bytes, std::uint64_t offset) {
+template <class T> T word_at(std::string_view bytes, std::uint64_t offset) {
   T value{};
   if (offset <= bytes.size() && bytes.size() - offset >= sizeof value)
     std::memcpy(&value, bytes.data() + offset, sizeof value);
@@ -275,16 +280,19 @@ std::string_view section_of(std::string_view elf, std::string_view wanted) {
   if (!elf.starts_with("\x7f"
                        "ELF"))
     return {};
-  const auto table = at<std::uint64_t>(elf, 40);
-  const std::uint64_t entry = at<std::uint16_t>(elf, 58), count = at<std::uint16_t>(elf, 60);
-  const auto names = at<std::uint64_t>(elf, table + at<std::uint16_t>(elf, 62) * entry + 24);
+  const auto table = word_at<std::uint64_t>(elf, 40);
+  const std::uint64_t entry = word_at<std::uint16_t>(elf, 58),
+                      count = word_at<std::uint16_t>(elf, 60);
+  const auto names =
+      word_at<std::uint64_t>(elf, table + word_at<std::uint16_t>(elf, 62) * entry + 24);
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto here = table + i * entry;
-    const auto name = names + at<std::uint32_t>(elf, here);
+    const auto name = names + word_at<std::uint32_t>(elf, here);
     if (name >= elf.size() || !elf.substr(name).starts_with(wanted) ||
-        at<char>(elf, name + wanted.size()) != '\0')
+        word_at<char>(elf, name + wanted.size()) != '\0')
       continue;
-    const auto offset = at<std::uint64_t>(elf, here + 24), size = at<std::uint64_t>(elf, here + 32);
+    const auto offset = word_at<std::uint64_t>(elf, here + 24),
+               size = word_at<std::uint64_t>(elf, here + 32);
     if (offset <= elf.size() && elf.size() - offset >= size) return elf.substr(offset, size);
   }
   return {};
@@ -294,18 +302,18 @@ std::string_view section_of(std::string_view elf, std::string_view wanted) {
 
 std::vector<std::string_view> images_of(std::string_view library) {
   // fatbin = u32 magic, u16 version, u16 header bytes, u64 bytes behind the header
-  constexpr std::uint32_t k_magic = 0xba55ed50;
-  constexpr std::uint64_t k_step = 8;
+  constexpr std::uint32_t k_fatbin_magic = 0xba55ed50;
+  constexpr std::uint64_t k_fatbin_step = 8;
   std::vector<std::string_view> images;
   const auto all = section_of(library, ".nv_fatbin");
   for (std::uint64_t i = 0; i + 16 <= all.size();) {
-    const auto size = at<std::uint64_t>(all, i + 8) + at<std::uint16_t>(all, i + 6);
-    if (at<std::uint32_t>(all, i) != k_magic || size < 16 || size > all.size() - i) {
-      i += k_step;
+    const auto size = word_at<std::uint64_t>(all, i + 8) + word_at<std::uint16_t>(all, i + 6);
+    if (word_at<std::uint32_t>(all, i) != k_fatbin_magic || size < 16 || size > all.size() - i) {
+      i += k_fatbin_step;
       continue;
     }
     images.push_back(all.substr(i, size));
-    i += (size + k_step - 1) / k_step * k_step;
+    i += (size + k_fatbin_step - 1) / k_fatbin_step * k_fatbin_step;
   }
   return images;
 }

@@ -43,7 +43,7 @@ base::Status Sampler::use(Kernels kernels, std::uint64_t evict_at, std::uint64_t
   m_evict_bytes = evict_bytes;
   // Modules are loaded at a function's first launch, which waits for the device: behind a closed
   // gate it would wait for ever.
-  for (const char* name : {"ako_sweep", "ako_warm", "ako_demote", "ako_mark"})
+  for (const char* name : {"ako_sweep", "ako_warm", "ako_mark"})
     AKO_TRY_STATUS(m_kernels->launch(name, ReadParams{0, 0, m_sink.at()}, 1, 32, m_stream));
   // One arena of nothing to touch: only for the modules to be loaded.
   SampleJob nothing;
@@ -92,22 +92,10 @@ base::Expected<int> Sampler::wake(const SampleJob& job, std::size_t begin, std::
   return queued + 1;
 }
 
-base::Status Sampler::demote(const Span& span) {
-  return m_kernels->launch("ako_demote", ReadParams{span.at, span.bytes, m_sink.at()},
-                           m_kernels->blocks_for(span.bytes / 128 + 1, k_threads), k_threads,
-                           m_stream);
-}
-
 /// Queues what brings the caches into the wanted state before a call; how many kernels that took.
 base::Expected<int> Sampler::prepare(const SampleJob& job, std::size_t set) {
   int queued = 0;
   if (job.cache == Cache::cold) {
-    if (set < job.spans.size())
-      for (const auto& span : job.spans[set]) {
-        if (span.bytes < 128) continue;
-        AKO_TRY_STATUS(demote(span));
-        ++queued;
-      }
     AKO_TRY_STATUS(evict());
     ++queued;
   }
@@ -159,7 +147,7 @@ std::int64_t Sampler::free_bytes() const {
 
 base::Status Sampler::warm_up(const SampleJob& job, SampleResult& result) {
   AKO_TRY(const int late, left_behind());
-  result.stray = std::exchange(m_late, 0) + late;
+  result.left_behind = std::exchange(m_late, 0) + late;
   const auto begin = base::monotonic_ns();
   do {
     for (std::size_t i = 0; i < job.warmup.size(); ++i) {
@@ -225,9 +213,8 @@ base::Status Sampler::queue_group(const SampleJob& job, std::size_t begin, std::
 
 base::Status Sampler::run_records(const SampleJob& job, SampleResult& result) {
   result.how = "cupti";
-  const auto spans = job.spans.empty() ? 0 : static_cast<int>(job.spans.front().size());
   const auto group = std::clamp<std::size_t>(
-      static_cast<std::size_t>(k_most_queued / (m_operations + 3 + spans)), 1, k_most_group);
+      static_cast<std::size_t>(k_most_queued / (m_operations + 3)), 1, k_most_group);
   for (std::size_t begin = 0; begin < job.sets.size(); begin += group) {
     const auto end = std::min(begin + group, job.sets.size());
     std::vector<int> marks;

@@ -53,6 +53,7 @@ struct SampleResult {
   std::int64_t warmup_calls = 0, warmup_spent_ns = 0, evict_spent_ns = 0;
   std::int64_t first_ns = 0, last_ns = 0; ///< monotonic clock of this process
   int stray = 0;                          ///< operations that lay outside the window of every call
+  int left_behind = 0;                    ///< that came when an earlier call had been waited for
   std::int64_t memory_taken = 0;          ///< of the device, by the timed part
   int code = 0;                           ///< the kernel's, when it was not 0
   std::size_t failed = 0;                 ///< index of the call that returned it
@@ -115,7 +116,6 @@ private:
   /// addresses of the calls begin..end translated, memory at its own pace. How many kernels it
   /// took.
   base::Expected<int> wake(const SampleJob& job, std::size_t begin, std::size_t end);
-  base::Status demote(const Span& span);
   base::Expected<int> left_behind();
   std::int64_t free_bytes() const;
   base::Expected<int> prepare(const SampleJob& job, std::size_t set);

@@ -69,6 +69,7 @@
 //               timer_overhead_ns, threads_before, threads_after, children, cpu_ns, cycles,
 //               instructions, cache_misses (-1 = not known), changed: [text], cache_state, [device:
 //               {how: "cupti"|"events"|"graph"|"host", gate, gate_opened_early, label, stray,
+//               left_behind (operations that came when an earlier call had been waited for),
 //               memory_taken (bytes of the device, by the timed part), window_ns (between ako's own
 //               kernels around the calls, in all), operations, busy_ns: [number]}]}
 //              On a device "clock" says which decides ("device" | "graph" | "call" | "events") and

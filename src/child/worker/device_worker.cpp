@@ -30,7 +30,14 @@ base::Expected<std::unique_ptr<DeviceWorker>> DeviceWorker::open(const std::stri
     if (worker->m_gpu.api().limit_get(&value, limit) == device::abi::k_success)
       worker->m_limits[limit] = value;
   }
+  device::abi::StreamPolicy policy;
+  if (worker->read_policy(policy)) worker->m_policy = policy;
   return worker;
+}
+
+bool DeviceWorker::read_policy(device::abi::StreamPolicy& policy) const {
+  return m_gpu.api().stream_get(m_sampler->stream(), device::abi::k_stream_policy, &policy) ==
+         device::abi::k_success;
 }
 
 std::vector<std::string> DeviceWorker::device_files() {
@@ -86,13 +93,10 @@ std::vector<std::string> DeviceWorker::restore() {
   if (!lost().empty()) return changed;
   (void)m_gpu.api().persisting_reset(); // no way to ask whether there are any
   device::abi::StreamPolicy policy;
-  auto* stream = m_sampler->stream();
-  if (m_gpu.api().stream_get(stream, device::abi::k_stream_policy, &policy) ==
-          device::abi::k_success &&
-      policy.bytes != 0) {
+  if (m_policy && read_policy(policy) &&
+      (policy.at != m_policy->at || policy.bytes != m_policy->bytes)) {
     changed.emplace_back("stream_policy");
-    const device::abi::StreamPolicy none;
-    (void)m_gpu.api().stream_set(stream, device::abi::k_stream_policy, &none);
+    (void)m_gpu.api().stream_set(m_sampler->stream(), device::abi::k_stream_policy, &*m_policy);
   }
   for (const auto& [limit, name] : k_limits) {
     const auto before = m_limits.find(limit);

@@ -41,7 +41,9 @@ private:
   std::unique_ptr<device::Sampler> m_sampler;
   device::Shared m_evict;
   std::map<std::string, device::Shared> m_arenas;
+  bool read_policy(device::abi::StreamPolicy& policy) const;
   std::map<int, std::size_t> m_limits;
+  std::optional<device::abi::StreamPolicy> m_policy; ///< as it was found; absent = not to be had
 };
 
 } // namespace ako::worker

@@ -150,6 +150,7 @@ Session::Answer Session::sample_device(const Json& body) {
         {"gate_opened_early", result->gate_opened_early},
         {"label", result->label},
         {"stray", result->stray},
+        {"left_behind", result->left_behind},
         {"memory_taken", result->memory_taken},
         {"window_ns", windows},
         {"operations", operations},

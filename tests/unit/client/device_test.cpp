@@ -158,7 +158,7 @@ client::SampleJob both_sets() {
   return job;
 }
 
-TEST(Device, WorkThatComesWhenTheCallIsOverIsStray) {
+TEST(Device, WorkThatComesWhenTheCallIsOverIsCounted) {
   const ScriptedGpu gpu;
   for (const bool honest : {false, true}) {
     auto bench = Bench::make(64, 3, 0, k_device);
@@ -183,7 +183,8 @@ TEST(Device, WorkThatComesWhenTheCallIsOverIsStray) {
     nanosleep(&nap, nullptr);
     const auto report = worker->sample(both_sets());
     ASSERT_OK(report);
-    EXPECT_EQ(report->stray_operations, honest ? 0 : 1);
+    EXPECT_EQ(report->device["left_behind"], honest ? 0 : 1);
+    EXPECT_EQ(report->stray_operations, 0);
   }
 }
 
@@ -248,6 +249,59 @@ TEST(Device, AContextThatTheCallTookAwayEndsTheWorkerAlone) {
   EXPECT_EQ(called.error().kind, client::FailureKind::crashed);
   EXPECT_THAT(called.error().text, testing::HasSubstr("taken away"));
   EXPECT_TRUE(bench.keeper.machine_state({}));
+}
+
+TEST(Device, ACapturedCallIsLaunchedByAProcessWithoutItsCode) {
+  const ScriptedGpu gpu;
+  auto bench = Bench::make(64, 3, 0, k_device);
+  // A copy of the input, beside a device image; loading the library prints a word.
+  auto options = bench.options(R"(
+#include <unistd.h>
+__attribute__((section(".nv_fatbin"), used)) static const unsigned char image[24] = {
+    0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 8};
+__attribute__((constructor)) static void tell() { (void)!write(1, "loaded", 6); }
+)" + source("", R"(
+    using Copy = int (*)(const void*, const void*, unsigned long, void*);
+    return reinterpret_cast<Copy>(symbol("cuMemcpyDtoDAsync_v2"))(w.y, w.x, w.n * 4, stream);)"));
+  auto worker = bench.prepare(options);
+  ASSERT_OK(worker);
+  const auto captured = worker->capture({0, 1, 2});
+  ASSERT_OK(captured);
+  EXPECT_EQ(captured->why, "");
+  ASSERT_EQ(captured->nodes.size(), 3u);
+  const auto before = bench.keeper.check(*bench.arena, {0, 1, 2});
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->buffers.size(), 3u) << "capturing runs nothing";
+
+  options.loads = client::WorkerOptions::Loads::images;
+  auto replayer = bench.prepare(options);
+  ASSERT_OK(replayer);
+  ASSERT_OK(replayer->replay(captured->nodes));
+  const auto report = replayer->sample(both_sets());
+  ASSERT_OK(report);
+  EXPECT_EQ(report->calls, 2);
+  EXPECT_EQ(report->device["operations"], 1);
+  fetch(bench, 1);
+  const auto x = bench.arena->bytes(0, 1), y = bench.arena->bytes(1, 1);
+  EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size()), 0);
+  EXPECT_EQ(worker->out(), "loaded");
+  EXPECT_EQ(replayer->out(), "") << "the candidate's own code is not there";
+}
+
+TEST(Device, WhatOnlyTheHostCanLaunchIsNotReplayedAndSaysWhy) {
+  const ScriptedGpu gpu;
+  auto bench = Bench::make(64, 2, 0, k_device);
+  auto options = bench.options(source());
+  auto worker = bench.prepare(options);
+  ASSERT_OK(worker);
+  const auto captured = worker->capture({0, 1});
+  ASSERT_OK(captured);
+  EXPECT_THAT(captured->why, testing::HasSubstr("an operation of kind 3"));
+  EXPECT_TRUE(worker->call(0)) << "it lives on";
+  options.loads = client::WorkerOptions::Loads::images;
+  const auto replayer = bench.prepare(options);
+  ASSERT_FALSE(replayer);
+  EXPECT_THAT(replayer.error().text, testing::HasSubstr("no image for this device"));
 }
 
 TEST(Device, AFaultEndsTheWorkerAndTheKeeperLivesOn) {

@@ -36,9 +36,10 @@ std::vector<model::Evidence> evidence_of(const Told& told) {
     now.parent_wall_ns = static_cast<std::int64_t>(told.spent + around());
     now.parent_cpu_ns = static_cast<std::int64_t>(told.spent + told.idle_spin + around());
     old.parent_wall_ns = old.parent_cpu_ns;
+    old.calls = now.calls = 1;
     if (told.windows) {
-      old.window_ns = k_old_ns + around();
-      now.window_ns = told.spent + around();
+      old.window_ns = k_old_ns + 2e3;
+      now.window_ns = told.spent + 2e3 + 100 * jitter(random);
     }
     if (told.device) old.device = now.device = {{"how", "cupti"}};
     claims.note(model::Side::incumbent, old, pair);
@@ -83,6 +84,9 @@ TEST(Claims, WhatPassedBetweenAkosOwnKernelsIs) {
   // Half is claimed to be saved: what left no record still lies between them.
   EXPECT_FALSE(evidence_of({.spent = 100e3, .device = true, .windows = true}).empty());
   EXPECT_TRUE(evidence_of({.spent = 50e3, .device = true, .windows = true}).empty());
+  // Launches of another kind begin some microseconds later.
+  EXPECT_TRUE(
+      evidence_of({.claimed = 95e3, .spent = 104e3, .device = true, .windows = true}).empty());
 }
 
 } // namespace
