@@ -47,13 +47,6 @@ base::Expected<Way> way_of(const loop::Session& session, const loop::Facts& fact
   return out;
 }
 
-base::Json stops_json(const std::vector<loop::Stop>& stops) {
-  base::Json out = base::Json::array();
-  for (const auto& stop : stops)
-    out.push_back({{"kind", loop::to_string(stop.kind)}, {"text", stop.text}, {"next", stop.next}});
-  return out;
-}
-
 base::Expected<Reply> run_status(const Context& context, const Arguments&) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   AKO_TRY(loop::Facts facts, session.facts());

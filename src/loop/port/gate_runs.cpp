@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t k_keep_bytes = 8 << 20;
 
-struct Sides {
+struct Readings {
   std::vector<double> old_values, new_values;
 };
 
@@ -125,7 +125,7 @@ base::Expected<ledger::Validation> run_gate(const model::GateSpec& gate, const G
                                             const model::CommandRunner& runner) {
   ledger::Validation out;
   out.name = "gate:" + gate.name;
-  Sides sides;
+  Readings sides;
   for (int run = 0; run < 2 * trees.repeats; ++run) {
     // old new, new old, old new: neither side always comes first.
     const bool old_side = ((run / 2) % 2 == 0) == (run % 2 == 0);
