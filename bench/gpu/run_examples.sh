@@ -8,6 +8,12 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=$(mkdir -p "$1" && cd "$1" && pwd) end=$((SECONDS + $2))
 shift 2
 ako doctor >"$out/doctor.txt" 2>&1
+step() { # NAME COMMAND...: what it says, how it ended and how long it took
+  local name=$1 began=$SECONDS
+  shift
+  "$@"
+  echo "$name: exit $?, $((SECONDS - began)) s"
+}
 for given in "$@"; do
   task=${given##*/} lane=cuda
   [ "$task" = "$given" ] || lane=${given%%/*}
@@ -17,14 +23,15 @@ for given in "$@"; do
   (
     cd "$work" || exit
     git init -q . && git add -A && git -c user.name=ako -c user.email=ako@localhost commit -qm start
-    ako check --all
+    step check ako check --all --verbose
     ako refs read --required --quiet >/dev/null
-    ako baseline
+    step baseline ako baseline
     while IFS='|' read -r folder hypothesis cites; do
       [ $SECONDS -gt $end ] && break
       cp "iterations/$folder"/* solution/
+      began=$SECONDS
       ako try --json --hypothesis "$hypothesis" --cites "$cites" >"$out/$task/try-$folder.json" </dev/null
-      echo "$folder: exit $?"
+      echo "$folder: exit $?, $((SECONDS - began)) s"
     done <steps.txt
     ako log
     ako verify

@@ -9,7 +9,7 @@ import os
 import sys
 
 FORMAT = 1
-FRAMEWORKS = ("numpy", "torch", "triton")
+FRAMEWORKS = ("numpy", "torch", "triton", "cutlass")  # cutlass: the module of nvidia-cutlass-dsl
 GUARDS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
@@ -139,7 +139,7 @@ class Bundle:
             return
         if top in FRAMEWORKS:
             self.frameworks.add(top)
-        if top == "triton":
+        if top in ("triton", "cutlass"):
             self.frameworks.add("torch")
         if needed and installed(top) is None:
             self.missing.append(top)
@@ -206,8 +206,10 @@ class Bundle:
             self.check_count(path, functions[symbol], arguments)
 
     def check_count(self, path, function, arguments):
-        jitted = any("jit" == getattr(d, "attr", getattr(d, "id", "")) for d in function.decorator_list)
-        if jitted:
+        around = [d.func if isinstance(d, ast.Call) else d for d in function.decorator_list]
+        # A jitted function of the CuTe DSL is one of the host; only its kernels run on the device.
+        device = "kernel" if "cutlass" in self.frameworks else "jit"
+        if any(device == getattr(d, "attr", getattr(d, "id", "")) for d in around):
             self.said.add(path, function.lineno, 1, "error", f"'{function.name}' is a kernel: the entry is a function that "
                           "launches it on the tensors it is given")
             return
@@ -242,6 +244,8 @@ class Bundle:
             if order.get(name):
                 self.check_symbol(order[name], order["arguments"])
         self.check_symbol(order["entry"]["symbol"], order["arguments"])
+        if "cutlass" in self.frameworks and order.get("slow_down"):
+            self.frameworks.add("triton")  # the planted slow-down is written in it
         imports = [name for name in FRAMEWORKS if name in self.frameworks and installed(name)]
         if "numpy" in imports and "torch" not in imports and installed("ml_dtypes"):
             imports.append("ml_dtypes")

@@ -1,7 +1,28 @@
 """What Triton compiled and tuned: read from its functions' own caches, whatever their version keeps there."""
+import contextlib
 import hashlib
 import os
 import sys
+
+from ako_worker import choices
+
+
+@contextlib.contextmanager
+def afresh(folder):
+    """Triton compiles also what it compiled before. What belongs to no artifact is kept in `folder`."""
+    words = {"TRITON_ALWAYS_COMPILE": "1"}
+    if folder:
+        words["TRITON_CACHE_DIR"] = folder
+    before = {name: os.environ.get(name) for name in words}
+    os.environ.update(words)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _unwrapped(value):
@@ -41,6 +62,12 @@ class Watch:
             knobs.compilation.listener = heard
         except Exception:
             pass
+
+    def keep_choices(self, modules, device):
+        for chain in self.functions(modules) if self.keep_dir else ():
+            for each in chain:
+                if type(each).__name__ == "Autotuner":
+                    choices.keep(each, self.keep_dir, device)
 
     def functions(self, modules):
         triton = sys.modules.get("triton")

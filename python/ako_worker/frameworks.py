@@ -13,6 +13,7 @@ TIMERS = (("time", "time"), ("time", "time_ns"), ("time", "perf_counter"), ("tim
           ("torch", "cuda.Event.elapsed_time"), ("torch", "cuda.Event.record"), ("torch", "cuda.Event.synchronize"),
           ("torch", "cuda.synchronize"), ("torch", "cuda.current_stream"), ("torch", "allclose"), ("torch", "equal"),
           ("triton", "testing.do_bench"), ("builtins", "print"), ("builtins", "open"), ("os", "fork"))
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Math modes of torch by their path; a reference runs with the exact ones, and all are on record.
 EXACT = (("backends.cuda.matmul.allow_tf32", False), ("backends.cudnn.allow_tf32", False),
          ("backends.cuda.matmul.allow_bf16_reduced_precision_reduction", False),
@@ -37,22 +38,27 @@ def _version(module):
 
 
 class Frameworks:
-    def __init__(self, names):
+    def __init__(self, names, shared_cache=""):
         self.names = names
+        self.shared_cache = shared_cache  # of what is compiled before anything of an artifact is there
         self.modules = {}
         self.device = None  # {ordinal, uuid, architecture, stream}
         self.stream = None  # torch's view of the worker's stream
         self.state = {}
         self.forks = 0
 
-    def start(self, device):
-        """Imports what will be needed; facts for the record."""
+    def start(self, device, threads=0):
+        """Imports what will be needed; facts for the record. `threads`: of a call on the host, 0 = as many as there are
+        cores; libraries that start theirs at import are told before."""
         began = _now()
         self.device = device
+        self.threads = threads or len(os.sched_getaffinity(0))
+        for name in THREADS:
+            os.environ.setdefault(name, str(self.threads))
         for name in self.names:
             try:
                 self.modules[name] = importlib.import_module(name)
-            except ImportError as error:
+            except Exception as error:  # a library that is not there, or another CUDA's
                 raise Refusal("environment", f"{name} cannot be imported by {sys.executable} "
                               f"({sys.version.split()[0]}): {error}; install it there, or name another interpreter in "
                               "kernel.compiler or AKO_PYTHON", module=name) from None
@@ -61,6 +67,9 @@ class Frameworks:
                  "versions": {name: _version(module) for name, module in self.modules.items()}}
         if "torch" in self.modules:
             facts.update(self.start_torch(self.modules["torch"]))
+        if "triton" in self.modules and os.environ.get("TRITON_INTERPRET") == "1":
+            from ako_worker import interpreted
+            facts["interpreted"] = interpreted.install()
         os.register_at_fork(after_in_parent=self.forked, after_in_child=lambda: os._exit(0))
         facts["ready_ns"] = _now() - began
         return facts
@@ -72,7 +81,7 @@ class Frameworks:
         torch.set_grad_enabled(False)
         cuda = getattr(getattr(torch, "version", None), "cuda", None)
         if self.device is None:
-            torch.set_num_threads(max(1, len(os.sched_getaffinity(0))))
+            torch.set_num_threads(self.threads)
             return {"torch_cuda": cuda}
         if not cuda:
             raise Refusal("environment", f"torch {_version(torch)} of {sys.executable} was built without CUDA; install "
@@ -93,13 +102,15 @@ class Frameworks:
         return {"torch_cuda": cuda, "device_name": self.name_of(torch, ordinal), "context_ns": _now() - began}
 
     def warm_triton(self, torch, ordinal):
-        """Triton's compiler sets its signal handlers and builds its launcher once: before anything of the candidate is
-        there, so that neither is taken for the candidate's doing."""
+        """Triton's compiler sets its signal handlers, and its driver builds and loads helpers, when first used: before
+        anything of the candidate is there, so that neither is taken for the candidate's doing. It compiles also when it
+        did before, for the handlers come with compiling."""
         if not hasattr(self.modules.get("triton"), "compiler"):
             return
-        from ako_worker import planted_kernels
-        planted_kernels.begin[(1,)](torch.zeros(1, dtype=torch.int64, device=f"cuda:{ordinal}"), num_warps=1)
-        torch.cuda.synchronize()
+        from ako_worker import compiled, planted_kernels
+        with compiled.afresh(self.shared_cache):
+            planted_kernels.begin[(1,)](torch.zeros(1, dtype=torch.int64, device=f"cuda:{ordinal}"), num_warps=1)
+            torch.cuda.synchronize()
 
     def name_of(self, torch, ordinal):
         try:

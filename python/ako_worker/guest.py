@@ -6,7 +6,7 @@ import sys
 import time
 import traceback
 
-from ako_worker import abi, arrays, returned
+from ako_worker import abi, arrays, dsl, returned
 from ako_worker.abi import RAISED, Refusal
 from ako_worker.compiled import Watch
 from ako_worker.frameworks import Frameworks
@@ -24,8 +24,9 @@ class Binding:
 
 class Guest:
     def __init__(self, imports):
-        self.frameworks = Frameworks(imports)
+        self.frameworks = Frameworks(imports, os.environ.pop("AKO_SHARED_CACHE", ""))
         self.watch = Watch(os.environ.get("TRITON_CACHE_DIR"))
+        self.dsl = dsl.Watch(os.environ.get("CUTE_DSL_CACHE_DIR"))
         self.ahead = os.environ.pop("AKO_COMPILE_FOR", "")
         self.loaded = None
         self.binding = Binding()
@@ -36,11 +37,17 @@ class Guest:
     # --- questions ---------------------------------------------------------------------------------------------
 
     def ready(self, request):
-        facts = self.frameworks.start(request.get("device"))
+        if self.ahead and "cutlass" in self.frameworks.names:
+            dsl.target(self.ahead)
+        facts = self.frameworks.start(request.get("device"), request.get("threads", 0))
+        self.dsl.listen()
         if self.ahead:
-            from ako_worker import ahead
-            ahead.install(self.ahead)
+            if not dsl.compile_only() or "triton" in self.frameworks.names:
+                from ako_worker import ahead
+                ahead.install(self.ahead)
             facts["compiles_for"] = self.ahead
+        elif request.get("device"):
+            dsl.check_cuda()
         self.watch.listen()
         return facts
 
@@ -61,6 +68,7 @@ class Guest:
                 self.functions[name] = self.loaded.function(bundle[name])
         took = _now() - began
         interposed = self.frameworks.patched()
+        self.watch.keep_choices(self.loaded.modules(), (self.frameworks.device or {}).get("uuid", ""))
         self.frameworks.capture()
         gc.collect()
         gc.freeze()
@@ -73,6 +81,8 @@ class Guest:
         described = request["described"]
         tensors = [arrays.Description(text) for text in described["tensors"]]
         device = None if self.frameworks.device is None else self.frameworks.device["ordinal"]
+        if self.ahead and "cutlass" in self.frameworks.names:
+            device = 0  # where the tensors would lie is part of what is compiled
         self.binding = Binding()
         kind = "plain" if self.ahead else self.loaded.bundle["arrays"]
         made = {}  # static tensors lie once
@@ -121,7 +131,7 @@ class Guest:
     def report(self, _):
         if self.loaded is None:
             return {}
-        out = self.watch.report(self.loaded.modules())
+        out = dsl.joined(self.watch.report(self.loaded.modules()), self.dsl.report())
         if self.first_call_ns:
             out["first_call_ns"], self.first_call_ns = self.first_call_ns, 0
         return out
@@ -176,9 +186,11 @@ class Guest:
         kind = "threw"
         name = type(error).__name__
         if name in ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct", "SyntaxError",
-                    "IndentationError", "MLIRCompilationError", "PTXASError"):
+                    "IndentationError", "MLIRCompilationError", "PTXASError") or name in dsl.COMPILING:
             kind = "compile_failed"
-        elif name in ("OutOfResources", "IncompatibleTypeErrorImpl"):
+        elif name in dsl.MACHINE:
+            kind = "environment"
+        elif name in ("OutOfResources", "IncompatibleTypeErrorImpl", "DSLCudaRuntimeError", "CUDADialectError"):
             kind = "returned_error"
         frames = traceback.extract_tb(error.__traceback__)
         ours = [frame for frame in frames if f"{os.sep}{FOLDER}{os.sep}" in frame.filename]

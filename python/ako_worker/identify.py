@@ -7,7 +7,8 @@ import platform
 import sys
 import sysconfig
 
-WATCHED = ("torch", "triton", "numpy", "ml_dtypes", "cutlass", "nvidia-cutlass-dsl", "cupy")
+WATCHED = ("torch", "triton", "numpy", "ml_dtypes", "nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-cu12",
+           "nvidia-cutlass-dsl-libs-cu13", "cupy")
 
 
 def version_of(name):

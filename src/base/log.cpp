@@ -1,6 +1,7 @@
 #include "base/log.hpp"
 
 #include "base/progress.hpp"
+#include "base/time.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +20,8 @@ constexpr int k_bar_cells = 24;
 std::atomic<LogLevel> g_level{LogLevel::normal};
 std::mutex g_mutex;
 std::atomic<ProgressSink> g_sink{nullptr};
+std::atomic<std::int64_t> g_interval_ns{10'000'000'000};
+std::atomic<std::int64_t> g_last_line_ns{0}; ///< 0 = nothing was told to go on yet
 bool g_bar_shown = false; ///< under g_mutex: a progress line stands on the terminal
 
 /// Columns of the terminal on stderr; 0 when stderr is none.
@@ -32,6 +35,16 @@ int terminal_columns() {
 void clear_bar() {
   if (g_bar_shown) std::fputs("\r\033[K", stderr);
   g_bar_shown = false;
+}
+
+/// Who reads a file or a pipe sees that it goes on, and where.
+void progress_line(double part, const std::string& text) {
+  const std::int64_t now = monotonic_ns();
+  std::int64_t last = 0;
+  if (g_last_line_ns.compare_exchange_strong(last, now)) return;
+  if (now - last < g_interval_ns.load()) return;
+  if (g_last_line_ns.compare_exchange_strong(last, now))
+    log_line(LogLevel::normal, fmt::format("... {:.0f} % {}", part * 100, text));
 }
 
 /// At most `columns` characters of `text`, cut between UTF-8 characters and before a line break.
@@ -64,12 +77,14 @@ void log_line(LogLevel at_least, const std::string& text) {
 
 void set_progress_sink(ProgressSink sink) { g_sink.store(sink); }
 
+void set_progress_interval(std::int64_t ns) { g_interval_ns.store(ns); }
+
 void progress(double fraction, const std::string& text) {
   if (const ProgressSink sink = g_sink.load()) return sink(fraction, text);
   if (log_level() == LogLevel::quiet) return;
   const int columns = terminal_columns();
-  if (columns == 0) return;
   const double part = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0.0;
+  if (columns == 0) return progress_line(part, text);
   const int full = static_cast<int>(part * k_bar_cells);
   std::string bar(static_cast<std::size_t>(full), '#');
   bar.resize(k_bar_cells, '.');

@@ -22,7 +22,8 @@ template <class... Args> void detail(fmt::format_string<Args...> format, Args&&.
     log_line(LogLevel::verbose, fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// One line redrawn in place on a terminal, nothing otherwise. fraction in [0, 1].
+/// One line redrawn in place on a terminal; elsewhere a line now and then, once it takes long.
+/// fraction in [0, 1].
 void progress(double fraction, const std::string& text);
 void progress_done();
 

@@ -1,13 +1,13 @@
 #include "client/arena.hpp"
 
+#include "protocol/addresses.hpp"
+
 #include <atomic>
 
 namespace ako::client {
 namespace {
 
-// Below where the kernel begins to place mappings (at most 2^40 below the top of the address space,
-// by its randomness), above everything of a program, and where ThreadSanitizer allows memory.
-constexpr std::uint64_t k_first = 0x7e90'0000'0000, k_last = 0x7ef0'0000'0000;
+constexpr auto k_first = protocol::k_first_address, k_last = protocol::k_last_address;
 constexpr std::uint64_t k_gap = 2u << 20, k_device_gap = 64u << 20;
 
 std::uint64_t next_address(std::int64_t bytes, std::uint64_t gap,

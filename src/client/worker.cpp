@@ -232,11 +232,13 @@ Answer<void> Worker::share_eviction(const Keeper& keeper) {
 
 Answer<LoadReport> Worker::load() {
   const auto& spec = m_state->options.spec;
+  const bool images = m_state->options.loads == WorkerOptions::Loads::images;
   CLIENT_ASK(const auto answer, m_state->ask(Kind::load,
                                              Json{{"library", spec.library_path},
                                                   {"hash", spec.library_hash},
-                                                  {"prepare", spec.has_prepare},
-                                                  {"plan", spec.has_plan}},
+                                                  {"prepare", spec.has_prepare && !images},
+                                                  {"plan", spec.has_plan && !images},
+                                                  {"images", images}},
                                              m_state->options.limits.load_seconds));
   LoadReport report;
   report.hash = base::get_or<std::string>(answer, "hash", "");
@@ -358,6 +360,8 @@ SampleReport sample_from(const Json& answer) {
   report.cache_state = base::get_or<std::string>(answer, "cache_state", "");
   report.device = base::get_or<Json>(answer, "device", Json::object());
   report.stray_operations = static_cast<int>(base::get_or<std::int64_t>(report.device, "stray", 0));
+  report.device_memory_taken = base::get_or<std::int64_t>(report.device, "memory_taken", 0);
+  report.window_ns = base::get_or<double>(report.device, "window_ns", 0);
   report.guest = base::get_or<Json>(answer, "guest", Json::object());
   return report;
 }
@@ -400,6 +404,27 @@ Answer<ResidencyReport> Worker::residency(int set) {
   report.evict_ns = integer(answer, "evict_ns");
   return report;
 }
+
+Answer<Worker::Captured> Worker::capture(const std::vector<int>& sets) {
+  const auto& limits = m_state->options.limits;
+  CLIENT_ASK(const auto answer,
+             m_state->ask(Kind::capture, Json{{"sets", sets}},
+                          limits.call_seconds * static_cast<double>(1 + sets.size())));
+  Captured out;
+  out.nodes = base::get_or<Json>(answer, "nodes", Json::array());
+  out.why = base::get_or<std::string>(answer, "why", "");
+  if (out.why.empty() && out.nodes.size() != sets.size()) out.why = "not every call was captured";
+  return out;
+}
+
+Answer<void> Worker::replay(const Json& nodes) {
+  CLIENT_ASK(const auto answer, m_state->ask(Kind::replay, Json{{"nodes", nodes}},
+                                             m_state->options.limits.load_seconds));
+  static_cast<void>(answer);
+  return {};
+}
+
+void Worker::end_from_outside() { m_state->link->process().signal_group(SIGKILL); }
 
 base::Status Worker::pause() {
   if (!alive() || m_state->paused) return {};

@@ -29,8 +29,9 @@ struct WorkerOptions {
   model::ResourceLimits limits;          ///< load_seconds, call_seconds, output_bytes are used
   std::optional<model::DeviceId> device; ///< where it runs; absent = the host
   std::vector<int> cores;                ///< affinity; empty = all that ako may use
-  std::int64_t flood_bytes = 64 << 20;   ///< printed in all before it is ended
-  std::int64_t disk_bytes = 64 << 20;    ///< in its private folder before it is ended
+  enum class Loads { library, images } loads = Loads::library; ///< images: for a replay
+  std::int64_t flood_bytes = 64 << 20; ///< printed in all before it is ended
+  std::int64_t disk_bytes = 64 << 20;  ///< in its private folder before it is ended
 };
 
 /// What of the sandbox the kernel gave: each member true = in force.
@@ -131,7 +132,10 @@ struct SampleReport {
   std::string cache_state;         ///< "cold-clean", "warm", or what was reached instead
   /// On a device: {how, gate, label, operations, stray, busy_ns: [...]}; else empty.
   base::Json device = base::Json::object();
-  int stray_operations = 0;                ///< on a device, outside the window of every call
+  int stray_operations = 0;             ///< on a device, outside the window of every call
+  std::int64_t device_memory_taken = 0; ///< bytes, by the timed calls
+  double window_ns =
+      0; ///< on a device, by its own clock: all that passed around the calls; 0 = not known
   base::Json guest = base::Json::object(); ///< as in CallReport
 };
 
@@ -173,6 +177,15 @@ public:
   Answer<SampleReport> sample(const SampleJob& job);
   Answer<ResidencyReport> residency(int set);
 
+  /// On a device: what the calls on these sets launch, captured and not run. No nodes: `why`.
+  struct Captured {
+    base::Json nodes = base::Json::array();
+    std::string why;
+  };
+  Answer<Captured> capture(const std::vector<int>& sets);
+  /// Of a worker that loads images: what its calls on set 0, 1, ... launch. After use().
+  Answer<void> replay(const base::Json& nodes);
+
   /// Stops every thread so that nothing of it runs while another side is measured. Idempotent.
   base::Status pause();
   base::Status resume();
@@ -184,6 +197,9 @@ public:
   /// Time in which it was ready to run meanwhile and did not get a core: stray work on a busy
   /// machine.
   std::int64_t idle_wait_ns() const;
+
+  /// Kills it while another thread waits for its answer, which is then that it died.
+  void end_from_outside();
 
   const std::string& label() const;
   bool alive() const;

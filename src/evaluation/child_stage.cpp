@@ -88,6 +88,12 @@ public:
     m_parties[2].spec = m_options.candidate;
   }
 
+  /// Who is still greeting is not waited for: what was never asked to load is ended at once.
+  ~ChildStage() override {
+    for (Party& p : m_parties)
+      if (p.greeting.valid() && p.worker) p.worker->end_from_outside();
+  }
+
   /// A device's context takes a fifth of a second: those of all sides are made at once. What fails
   /// is told when the side is loaded.
   base::Status start(client::KeeperOptions keeper) {
@@ -136,12 +142,19 @@ public:
 
   void close() override {
     for (Party& p : m_parties) {
+      // One that is still greeting must not be stopped: the greeting would never end.
+      if (!p.mapped_shared && !p.mapped_own) continue;
       if (!p.worker || !p.worker->alive()) continue;
       Running running(*p.worker);
       if (p.mapped_shared && m_shared) (void)p.worker->unmap(*m_shared);
       if (p.mapped_own && m_own) (void)p.worker->unmap(*m_own);
       p.mapped_shared = p.mapped_own = false;
     }
+    if (m_replayer_mapped && m_shared && m_replayer->alive()) {
+      Running running(*m_replayer);
+      (void)m_replayer->unmap(*m_shared);
+    }
+    m_replayer_mapped = false;
     if (m_shared) (void)m_keeper->destroy_arena(std::move(*m_shared));
     if (m_own) (void)m_keeper->destroy_arena(std::move(*m_own));
     m_shared.reset();
@@ -216,6 +229,36 @@ public:
   base::Expected<client::MachineState> machine() override {
     return m_keeper->machine_state(m_options.cores);
   }
+  base::Expected<std::string> hand_over(const std::vector<int>& sets) override {
+    if (!m_options.device) return Stage::hand_over(sets);
+    if (!m_options.candidate->host.empty()) return "an interpreter launches by itself";
+    Party& p = party(Side::candidate);
+    client::Worker::Captured captured;
+    {
+      Running running(*p.worker);
+      if (auto bound = bind_running(Side::candidate, p); !bound) return bound.error().text;
+      auto answer = p.worker->capture(sets);
+      if (!answer) return answer.error().text;
+      captured = std::move(*answer);
+    }
+    if (!captured.why.empty()) return captured.why;
+    if (auto ready = ready_replayer(); !ready) return ready.error().text;
+    Running running(*m_replayer);
+    if (auto mapped = m_replayer->map(*m_shared); !mapped) return mapped.error().text;
+    m_replayer_mapped = true;
+    auto binding = client::bind(*m_options.contract, m_shape, *m_shared);
+    if (!binding) return binding.error().text();
+    if (auto used = m_replayer->use(*binding); !used) return used.error().text;
+    auto taken = m_replayer->replay(captured.nodes);
+    return taken ? std::string() : taken.error().text;
+  }
+
+  Answer<client::SampleReport> replay(const client::SampleJob& job) override {
+    changed();
+    Running running(*m_replayer);
+    return m_replayer->sample(job);
+  }
+
   base::Json compiled(Side side) const override { return party(side).compiled; }
   std::int64_t cache_bytes() const override { return m_keeper->cache_bytes(); }
   void settle(std::int64_t ns) override {
@@ -223,15 +266,33 @@ public:
   }
 
 private:
-  Answer<void> launch(Party& p) {
+  client::WorkerOptions worker_options(const model::LaunchSpec& spec) const {
     client::WorkerOptions options;
     options.program = m_options.child_program;
-    options.spec = *p.spec;
+    options.spec = spec;
     options.sandbox = m_options.sandbox;
     options.limits = m_options.contract->limits;
     options.cores = m_options.cores;
     options.device = m_options.device;
-    auto worker = Worker::launch(std::move(options));
+    return options;
+  }
+
+  /// A process of its own: what is wrong with a captured node must not end the keeper.
+  Answer<void> ready_replayer() {
+    if (m_replayer && m_replayer->alive()) return {};
+    auto options = worker_options(*m_options.candidate);
+    options.loads = client::WorkerOptions::Loads::images;
+    auto worker = Worker::start(std::move(options));
+    if (!worker) return tl::unexpected(worker.error());
+    if (auto shared = worker->share_eviction(*m_keeper); !shared) return shared;
+    if (auto loaded = worker->load(); !loaded) return tl::unexpected(loaded.error());
+    m_replayer.emplace(std::move(*worker));
+    m_replayer_mapped = false;
+    return {};
+  }
+
+  Answer<void> launch(Party& p) {
+    auto worker = Worker::launch(worker_options(*p.spec));
     if (!worker) return tl::unexpected(worker.error());
     p.worker.emplace(std::move(*worker));
     p.greeting = std::async(m_options.device ? std::launch::async : std::launch::deferred,
@@ -311,6 +372,8 @@ private:
   std::unique_ptr<OffMeasuringCores> m_off;
   std::optional<client::Keeper> m_keeper;
   std::array<Party, 3> m_parties;
+  std::optional<Worker> m_replayer;
+  bool m_replayer_mapped = false;
   std::optional<client::Arena> m_shared, m_own;
   model::ResolvedShape m_shape;
   std::set<std::tuple<std::uint64_t, int, int>> m_fetched; ///< arena, tensor, set

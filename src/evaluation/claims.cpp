@@ -5,9 +5,11 @@ namespace ako::evaluation {
 void Claims::note(model::Side side, const client::SampleReport& report,
                   judge::PairClaims& pair) const {
   // On a device the host's time is that of queueing and of fetching timestamps, which differs
-  // between two processes by more than a small gain; work of the device outside the calls is seen
-  // by its records (SampleReport::stray_operations).
-  const double outside = !report.device.empty() ? report.pass_ns
+  // between two processes by more than a small gain. There ako's own kernels stand around every
+  // call: what passed between them is known also where the candidate's operations left no records.
+  // Work outside that is told by its records (SampleReport::stray_operations).
+  const double device = report.window_ns > 0 ? report.window_ns : report.pass_ns;
+  const double outside = !report.device.empty() ? device
                          : m_threads == 1 && report.parent_cpu_ns > 0
                              ? static_cast<double>(report.parent_cpu_ns)
                              : static_cast<double>(report.parent_wall_ns);

@@ -4,6 +4,7 @@
 #include "evaluation/correctness.hpp"
 #include "evaluation/failures.hpp"
 #include "evaluation/measuring.hpp"
+#include "evaluation/replay.hpp"
 #include "judge/verdict.hpp"
 #include "stats/summary.hpp"
 
@@ -64,6 +65,7 @@ base::Json loaded_json(const client::LoadReport& report) {
                     {"sandbox", report.sandbox.label},
                     {"interposed", report.interposed},
                     {"measure", report.measure}};
+  if (!report.sandbox.device.empty()) out["device"] = report.sandbox.device;
   if (report.sandbox.guest.empty()) return out;
   out["interpreter"] = report.sandbox.guest;
   out["modules"] = report.guest;
@@ -82,6 +84,7 @@ public:
     Correctness correctness;
     Measured measured;
     base::Json loaded = base::Json::object();
+    base::Json replay = base::Json::object(); ///< empty = none was asked for
     std::uint64_t seed = 0;
     std::vector<model::Evidence> evidence;
     Phases phases;
@@ -89,6 +92,7 @@ public:
 
   base::Expected<Result> run() {
     const std::int64_t started = base::monotonic_ns();
+    if (m_request.progress) m_request.progress("starting", 0);
     if (!load()) return std::move(m_out);
     // Drawn only now: nothing that was loaded can have known it.
     const std::size_t number = m_round == Round::first ? 0 : 1;
@@ -109,6 +113,7 @@ public:
     m_out.phases.inside_ns = m_out.measured.inside_ns;
     m_out.ended = m_out.measured.ended;
     append(m_out.measured.weak);
+    if (!m_out.ended) AKO_TRY_STATUS(replay());
     note_compiled();
     return std::move(m_out);
   }
@@ -152,6 +157,24 @@ private:
     m_out.phases.judge_ns = base::monotonic_ns() - started;
     m_out.ended = m_out.correctness.ended;
     append(m_out.correctness.weak);
+    return {};
+  }
+
+  /// A win on a device is launched again by somebody else before it counts.
+  base::Status replay() {
+    const bool last = m_round == Round::second_opinion || !m_request.second_opinion;
+    const bool win = m_out.measured.decision.state == stats::State::improved;
+    if (!last || !win || m_request.contract->kernel.lane == model::Lane::cpu) return {};
+    AKO_TRY(Replayed replayed, replay_candidate(m_stage, m_request, m_out.measured.blocks,
+                                                m_out.seed ^ 0x5851f42d4c957f2dull));
+    m_out.replay = {{"self_timed", replayed.self_timed}, {"shapes", replayed.shapes}};
+    append(replayed.evidence);
+    if (!replayed.self_timed.empty())
+      append({{"self_timed",
+               "self-timed, no replay stands behind it: " + replayed.self_timed,
+               {{"why", replayed.self_timed}},
+               false}});
+    if (judge::decide(replayed.evidence)) m_out.ended = judge::decide(m_out.evidence);
     return {};
   }
 
@@ -216,6 +239,7 @@ base::Expected<bool> take_second_opinion(const Request& request, const StageFact
   add_unproven(report, result.measured.unproven);
   if (request.hidden.empty())
     add_unproven(report, {"sizes that nobody knows: the axes leave none that is small enough"});
+  if (!result.replay.empty()) report.machine["replay"] = result.replay;
   if (result.ended) {
     report.second = ended_verdict(result, request);
     return false;
@@ -224,6 +248,12 @@ base::Expected<bool> take_second_opinion(const Request& request, const StageFact
   input.second_opinion_required = false;
   report.second = judge::conclude(input);
   return report.second->outcome.kind == model::OutcomeKind::improved;
+}
+
+/// The label goes with the win.
+void note_self_timed(const model::Verdict& second, model::Verdict& verdict) {
+  for (const auto& each : second.outcome.evidence)
+    if (each.guard == "self_timed") verdict.outcome.evidence.push_back(each);
 }
 
 /// What the watch saw over all blocks: the evidence by which disturbances were told.
@@ -255,6 +285,7 @@ void fill_record(const Request& request, const RoundRun::Result& first, Report& 
   report.calls = first.measured.calls;
   report.cache_state = first.measured.cache_state;
   report.machine = machine_record(first.measured);
+  if (!first.replay.empty()) report.machine["replay"] = first.replay;
   report.phases = first.phases;
 }
 
@@ -298,6 +329,7 @@ base::Expected<Report> evaluate(const Request& given, const StageFactory& make_s
     }
     report.verdict = judge::conclude(input);
     report.verdict.confirmed = win && input.second_opinion_agrees;
+    if (report.second) note_self_timed(*report.second, report.verdict);
     // A second opinion that found something decisive overrules the first; one that was stopped has
     // no opinion, and without it there is no decision.
     if (report.second && (judge::decide(report.second->outcome.evidence) ||

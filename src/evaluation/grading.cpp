@@ -126,8 +126,11 @@ base::Expected<Graded> Grader::grade(int set, const judge::Place& place) const {
 
 const std::vector<std::string>& runtime_libraries() {
   static const std::vector<std::string> all = {
-      "libc.",      "libm.",  "libmvec.", "libstdc++", "libgcc_s",  "libgomp",     "libomp",
-      "libpthread", "libdl.", "librt.",   "ld-linux",  "libatomic", "libquadmath."};
+      "libc.", "libm.", "libmvec.", "libstdc++", "libgcc_s", "libgomp", "libomp", "libpthread",
+      "libdl.", "librt.", "ld-linux", "libatomic", "libquadmath.",
+      // What launches on a device needs, and what the driver loads by itself.
+      "libcuda.", "libcudart.", "libcudadebugger", "libcupti", "libnvperf", "libnvidia-", "libnvrtc",
+      "libnvJitLink"};
   return all;
 }
 

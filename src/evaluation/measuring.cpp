@@ -111,6 +111,7 @@ private:
   base::Status open(int sets) {
     AKO_TRY_STATUS(m_stage.open(shape(), sets, m_coins.draw()));
     m_content = {inputs::Recipe::plain, m_coins.draw(), 0};
+    for (auto& taken : m_taken) taken.clear();
     AKO_TRY_STATUS(m_stage.fill(m_content));
     for (Side side : {Side::candidate, Side::incumbent})
       if (auto ready = make_ready(m_stage, side); !ready) {
@@ -390,11 +391,16 @@ private:
     if (report.stray_operations > 0)
       evidence.push_back(
           {"work_outside_stream",
-           fmt::format("{} device operations of {} calls ran outside the stream that "
-                       "the calls were given",
+           fmt::format("{} device operations of {} calls ran outside them: in another stream, or "
+                       "when the call was over",
                        report.stray_operations, report.calls),
            {{"operations", report.stray_operations}, {"place", judge::to_json(place())}},
            true});
+    auto& taken = m_taken[side == Side::candidate];
+    taken.push_back(report.device_memory_taken);
+    // What the other side's blocks do as well is the machine's.
+    if (side == Side::candidate && !judge::device_memory(place(), m_taken[0]))
+      if (auto leak = judge::device_memory(place(), taken)) evidence.push_back(*leak);
     auto claims = judge::time_claims(place(), times);
     evidence.insert(evidence.end(), claims.begin(), claims.end());
     if (auto changed = judge::process_state(place(), report.changed)) evidence.push_back(*changed);
@@ -572,6 +578,7 @@ private:
   std::vector<std::int64_t> m_graded; ///< per shape: timed calls of the candidate
   std::vector<std::int64_t> m_called; ///< per shape: calls in blocks, warm-up included
   std::map<Side, int> m_threads;      ///< of each side when it had loaded
+  std::vector<std::int64_t> m_taken[2]; ///< device memory, per block of this placement: old, new
   int m_usual_threads = 0;            ///< that came to the incumbent since
   int m_scrutiny = 0;
   bool m_late = false;            ///< in the block behind the calls of look_late()

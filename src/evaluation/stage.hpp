@@ -58,6 +58,16 @@ public:
   virtual base::Expected<std::span<const std::byte>> bytes(int tensor, int set) = 0;
   virtual base::Expected<std::span<const std::byte>> expected_bytes(int tensor, int set) = 0;
 
+  /// Captures the candidate's calls on these sets of the open buffers and hands them to a process
+  /// that holds the artifact's device code and nothing else of it. Empty = replay() may be asked;
+  /// otherwise why not.
+  virtual base::Expected<std::string> hand_over(const std::vector<int>& /*sets*/) {
+    return "calls on the host are not captured";
+  }
+  virtual Answer<client::SampleReport> replay(const client::SampleJob& /*job*/) {
+    return client::SampleReport{};
+  }
+
   /// What the side's interpreter compiled and tuned so far, outside the samples: {compiled: [...],
   /// tuned: [...], first_call_ns, compile_ns}; empty = nothing, or a side that is a library.
   virtual base::Json compiled(model::Side /*side*/) const { return base::Json::object(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace ako::judge {
 namespace {
@@ -34,6 +35,8 @@ constexpr double k_clock_slack = 0.01;
 /// Of what is claimed to be saved, the share that may come back outside the timed calls.
 constexpr double k_returned_share = 0.5;
 constexpr std::size_t k_least_claims = 6;
+/// Blocks in a row that take memory: what is taken once, or grown once more, is no leak.
+constexpr std::size_t k_least_leaks = 3;
 /// Standard errors of few pairs that are no accident in a thousand verdicts of several shapes.
 constexpr double k_sure = 5;
 
@@ -190,6 +193,19 @@ Found untimed_work(const Place& place, const std::vector<PairClaims>& pairs) {
                {"pairs", pairs.size()}});
 }
 
+Found device_memory(const Place& place, const std::vector<std::int64_t>& taken) {
+  if (taken.size() < k_least_leaks) return std::nullopt;
+  const auto last = taken.end() - static_cast<std::ptrdiff_t>(k_least_leaks);
+  if (std::any_of(last, taken.end(), [](std::int64_t bytes) { return bytes <= 0; }))
+    return std::nullopt;
+  const auto sum = std::accumulate(last, taken.end(), std::int64_t{0});
+  return make("device_memory",
+              fmt::format("{:.1f} MiB of the device's memory were taken and not given back by the "
+                          "last {} blocks at {}",
+                          static_cast<double>(sum) / (1 << 20), k_least_leaks, where(place)),
+              place, {{"taken_bytes", taken}});
+}
+
 Found merged_calls(const Place& place, std::int64_t written, int called_set) {
   if (written <= 0) return std::nullopt;
   return make("merged_calls",
@@ -281,8 +297,9 @@ const std::vector<Rule>& rules() {
        {"unwritten_elements", "gap_damage", "red_zone", "changed_input", "compare", "wrong_later",
         "stability", "precision"}},
       {K::suspect,
-       {"library_call", "skipped_calls", "merged_calls", "untimed_work", "stray_processes",
-        "stray_threads", "unexplained_cpu_time", "patched_symbols", "process_state", "time_claim"}},
+       {"library_call", "skipped_calls", "merged_calls", "untimed_work", "work_outside_stream",
+        "device_memory", "stray_processes", "stray_threads", "unexplained_cpu_time",
+        "patched_symbols", "process_state", "time_claim"}},
       {K::invalid_measurement, {"below_floor", "beyond_wall"}}};
   return all;
 }

@@ -73,6 +73,10 @@ struct PairClaims {
 Found untimed_work(const Place& place, const std::vector<PairClaims>& pairs);
 
 /// A call on one set: elements of other sets' outputs that it wrote. Work of several calls merged.
+/// `taken`: bytes of the device that each of the last blocks of one side on one placement took and
+/// kept. A kernel that allocates once has nothing to take in the later ones.
+Found device_memory(const Place& place, const std::vector<std::int64_t>& taken);
+
 Found merged_calls(const Place& place, std::int64_t written, int called_set);
 
 /// Process state that a call left changed ("rounding", "affinity", ...): the worker puts it back, a

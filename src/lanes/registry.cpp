@@ -3,6 +3,8 @@
 #include "lanes/cpu/driver.hpp"
 #include "lanes/cuda/driver.hpp"
 #include "lanes/cuda/resources.hpp"
+#include "lanes/cute_dsl/driver.hpp"
+#include "lanes/cutlass/driver.hpp"
 #include "lanes/triton/driver.hpp"
 
 #include <unistd.h>
@@ -36,8 +38,11 @@ Surroundings Surroundings::of_this_process(model::CommandRunner runner, base::fs
 const std::vector<const LaneDriver*>& all_lanes() {
   static const cpu::Driver s_cpu;
   static const cuda::Driver s_cuda;
+  static const cutlass::Driver s_cutlass;
   static const triton::Driver s_triton;
-  static const std::vector<const LaneDriver*> s_all = {&s_cpu, &s_cuda, &s_triton};
+  static const cute_dsl::Driver s_cute_dsl;
+  static const std::vector<const LaneDriver*> s_all = {&s_cpu, &s_cuda, &s_cutlass, &s_triton,
+                                                       &s_cute_dsl};
   return s_all;
 }
 

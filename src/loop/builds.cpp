@@ -1,5 +1,6 @@
 #include "loop/builds.hpp"
 
+#include "base/hash.hpp"
 #include "executors/runner.hpp"
 #include "inputs/custom_fill.hpp"
 #include "lanes/cpu/driver.hpp"
@@ -35,10 +36,13 @@ tl::unexpected<base::Error> stopped() {
       {.where = "the compiler", .found = {}, .allowed = {}, .next = "run the same command again"});
 }
 
-/// Triton starts an assembler and a C compiler.
-bool needs_processes(const model::LaunchSpec& spec) {
+/// Triton starts an assembler and a C compiler; the CuTe DSL does all in its own process, and keeps
+/// what it compiled as well.
+bool compiles_while_it_runs(const model::LaunchSpec& spec) {
   const auto imports = spec.environment.find("AKO_IMPORTS");
-  return imports != spec.environment.end() && imports->second.find("triton") != std::string::npos;
+  if (imports == spec.environment.end()) return false;
+  return imports->second.find("triton") != std::string::npos ||
+         imports->second.find("cutlass") != std::string::npos;
 }
 
 /// A shared object of the task is loaded as it is.
@@ -87,11 +91,16 @@ base::Expected<BuildOutcome> Builder::build_to_the_end(model::Lane lane,
   built.artifact = *out.result.artifact;
   built.spec = driver->launch_spec(request, built.artifact);
   // What compiles while it runs keeps that in a folder of this artifact alone.
-  if (!built.spec.host.empty() && needs_processes(built.spec)) {
+  if (!built.spec.host.empty() && compiles_while_it_runs(built.spec)) {
     built.spec.keep_dir =
         (workspace::Workdir::cache_root() / "compiled" / built.artifact.library_hash).string();
     built.spec.environment["TRITON_CACHE_DIR"] = built.spec.keep_dir;
     built.spec.environment["TRITON_CACHE_AUTOTUNING"] = "1";
+    // What every worker of this interpreter compiles before anything of the artifact is loaded.
+    built.spec.environment["AKO_SHARED_CACHE"] =
+        (workspace::Workdir::cache_root() / "compiled" / ("tools-" + base::sha256(tool.identity)))
+            .string();
+    built.spec.environment["CUTE_DSL_CACHE_DIR"] = built.spec.keep_dir;
   }
   // The record moves from machine to machine: where the library lies on this one is the spec's.
   built.artifact.library_path = base::fs::path(built.artifact.library_path).filename().string();

@@ -251,6 +251,10 @@ private:
     return {};
   }
 
+  static bool is_python(model::Lane lane) {
+    return lane == model::Lane::triton || lane == model::Lane::cute_dsl;
+  }
+
   /// A module that an interpreter imports is read when it is imported, not when the entry is built.
   bool takes_canary(const std::string& path) const {
     const auto& kernel = m_session.contract().kernel;
@@ -261,7 +265,7 @@ private:
         std::any_of(kernel.sources.begin(), kernel.sources.end(), [&](const std::string& each) {
           return base::fs::path(each).lexically_normal() == base::fs::path(path);
         });
-    return declared && kernel.lane != model::Lane::triton &&
+    return declared && !is_python(kernel.lane) &&
            compiled.contains(base::fs::path(path).extension().string());
   }
 
@@ -269,7 +273,7 @@ private:
     // No compiler takes this, nor does an interpreter.
     for (auto& text : texts)
       if (text.path == path)
-        text.content += m_session.contract().kernel.lane == model::Lane::triton
+        text.content += is_python(m_session.contract().kernel.lane)
                             ? "\ncanary: this edit must be noticed!\n"
                             : "\n#error \"canary: this edit must be noticed\"\n";
     AKO_TRY(BuildOutcome outcome, m_builder.from_sources(workspace::make_sources(std::move(texts)),

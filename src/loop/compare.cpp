@@ -73,12 +73,36 @@ bool is_stream(const base::Parameter& parameter) {
          parameter.type.find("CUstream") != std::string::npos;
 }
 
-/// The lane of a file, by its name.
+/// Whether one of the two files includes a header of CUTLASS or CuTe.
+bool includes_cutlass(const CompareRequest& request) {
+  for (const auto& file : {request.old_file, request.new_file})
+    if (const auto text = base::read_file(file))
+      for (const auto& include : base::find_includes(*text))
+        if (include.name.starts_with("cutlass/") || include.name.starts_with("cute/")) return true;
+  return false;
+}
+
+/// Whether one of the two Python files imports the CuTe DSL, whose module is cutlass.
+bool imports_cute_dsl(const CompareRequest& request) {
+  for (const auto& file : {request.old_file, request.new_file})
+    if (const auto text = base::read_file(file)) {
+      std::istringstream lines(*text);
+      for (std::string line; std::getline(lines, line);)
+        for (const char* start : {"import cutlass", "from cutlass"})
+          if (line.starts_with(start)) return true;
+    }
+  return false;
+}
+
+/// The lane of the files, by the new one's name and what they include. What the cutlass lane builds
+/// is more than what the cuda lane builds.
 model::Lane lane_of(const CompareRequest& request) {
   if (request.lane) return *request.lane;
   const std::string ending = request.new_file.extension().string();
-  if (ending == ".py") return model::Lane::triton;
-  return ending == ".cu" || ending == ".cuh" ? model::Lane::cuda : model::Lane::cpu;
+  if (ending == ".py")
+    return imports_cute_dsl(request) ? model::Lane::cute_dsl : model::Lane::triton;
+  if (ending != ".cu" && ending != ".cuh") return model::Lane::cpu;
+  return includes_cutlass(request) ? model::Lane::cutlass : model::Lane::cuda;
 }
 
 /// "name(x: DTYPE[...], y: DTYPE[...]) @ M=..." of the last function of a Python file that is no

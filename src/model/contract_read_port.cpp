@@ -11,8 +11,8 @@ using base::Status;
 namespace {
 
 constexpr std::uint64_t k_most_bytes = 1u << 20;
-constexpr NumberRule k_build_seconds{[](double v) { return v > 0 && v <= 604800; },
-                                     "seconds, above 0 and at most 604800"};
+constexpr NumberRule k_port_seconds{[](double v) { return v > 0 && v <= 604800; },
+                               "seconds, above 0 and at most 604800"};
 
 /// A path inside the target repository.
 Status read_inside(const Section& section, std::string_view key, std::string& into) {
@@ -87,7 +87,7 @@ Expected<PortSpec> read_port(std::string_view where, const TomlNode& root) {
   AKO_TRY_STATUS(read_list(section, "paths", port.paths));
   AKO_TRY_STATUS(read_switch(section, port));
   AKO_TRY_STATUS(section.read("build", port.build));
-  AKO_TRY_STATUS(section.read("build_seconds", port.build_seconds, k_build_seconds));
+  AKO_TRY_STATUS(section.read("build_seconds", port.build_seconds, k_port_seconds));
   AKO_TRY_STATUS(read_inside(section, "library", port.library));
   AKO_TRY_STATUS(section.read("measure", port.measure));
   AKO_TRY_STATUS(read_inside(section, "compile_commands", port.compile_commands));

@@ -85,14 +85,59 @@ constexpr Known k_known[] = {
      "launch on the stream that the entry is given"},
 };
 
+// The numbers are those of cutlass::Status.
+constexpr Known k_cutlass[] = {
+    {1, "cutlass::Status::kErrorMisalignedOperand",
+     "an operand's address or leading dimension is no multiple of what the kernel's alignment asks",
+     "declare the axis with multiple_of (8 for two-byte, 16 for one-byte types under TMA), or "
+     "lower "
+     "the alignment and take a cp.async schedule"},
+    {2, "cutlass::Status::kErrorInvalidDataType", "the kernel does not take this type of operand",
+     "instantiate it for the contract's dtypes"},
+    {3, "cutlass::Status::kErrorInvalidLayout", "the kernel does not take this layout of operand",
+     "instantiate it for the contract's layouts"},
+    {4, "cutlass::Status::kErrorInvalidProblem",
+     "can_implement refuses this size: alignment of a leading dimension, a tile or cluster that "
+     "does "
+     "not fit it, or a mode that the kernel has not",
+     "declare in [axes] what the kernel can do (min, multiple_of), or take another kernel for the "
+     "rest"},
+    {5, "cutlass::Status::kErrorNotSupported", "the kernel is not there for this device",
+     "build for the device's architecture, with the suffix a for sm_90 and newer"},
+    {6, "cutlass::Status::kErrorWorkspaceNull",
+     "the kernel needs a workspace, and has none or one that is too small",
+     "declare a tensor of role workspace of get_workspace_size bytes for the largest shape and "
+     "hand "
+     "it over"},
+    {7, "cutlass::Status::kErrorInternal",
+     "initialising failed: most often the kernel wants more shared memory than a block can have "
+     "(the "
+     "epilogue was not carved out of the stages), its cluster does not fit, or the image lacks "
+     "the architecture's suffix a",
+     "use StageCountAutoCarveout<sizeof(typename CollectiveEpilogue::SharedStorage)>, fewer stages "
+     "or a smaller tile; build for sm_90a"},
+    {8, "cutlass::Status::kErrorArchMismatch", "the kernel was built for another device",
+     "name the device's architecture in kernel.architectures"},
+    {9, "cutlass::Status::kErrorInsufficientDriver", "the driver is older than the kernel needs",
+     "update the driver", true},
+    {10, "cutlass::Status::kErrorMemoryAllocation", "the device has no memory left for the launch",
+     "ask for less, or see who else uses the device"},
+    {11, "cutlass::Status::kInvalid", "the status was never set", "set it in the entry"},
+};
+
+LaunchTrouble in_words(const Known& each) {
+  return {each.error, each.name, each.cause, each.next, each.machine, each.sticky};
+}
+
 } // namespace
 
 std::optional<LaunchTrouble> launch_trouble(int status) {
+  for (const Known& each : k_cutlass)
+    if (each.error == k_cutlass_status - status) return in_words(each);
   const int error = k_launch_status - status;
   if (error <= 0 || error >= 20000) return std::nullopt;
   for (const Known& each : k_known)
-    if (each.error == error)
-      return LaunchTrouble{error, each.name, each.cause, each.next, each.machine, each.sticky};
+    if (each.error == error) return in_words(each);
   return LaunchTrouble{error,
                        "cudaError_t " + std::to_string(error),
                        "the CUDA runtime reported an error",

@@ -3,8 +3,10 @@
 #include "evaluation/oracle.hpp"
 #include "loop/recipes.hpp"
 #include "model/contract_toml.hpp"
+#include "workspace/snapshot.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <stdexcept>
@@ -24,25 +26,42 @@ template <class T> T must(base::Expected<T> value) {
   return std::move(*value);
 }
 
-fs::path folder() { return fs::path(AKO_SOURCE_DIR) / "tests/culprits/cpu"; }
+/// As it was built, or where a run on another machine has them.
+fs::path folder(const char* lane) {
+  const char* given = std::getenv("AKO_CULPRITS");
+  return (given != nullptr ? fs::path(given) : fs::path(AKO_SOURCE_DIR) / "tests/culprits") / lane;
+}
+
+/// Where no device is to say so.
+constexpr const char* k_architecture = "sm_90a";
 
 std::string whole(const fs::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-base::TemporaryDir task_folder(const std::string& task) {
+base::TemporaryDir task_folder(const Shelf& shelf, const std::string& task) {
   auto made = must(base::TemporaryDir::make("ako-judged-"));
   fs::create_directory(made.path() / "solution");
-  fs::copy(folder() / task / "task.toml", made.path() / "task.toml");
-  fs::copy(folder() / task / "input", made.path() / "input");
-  fs::copy(folder() / task / "input/plain.cpp", made.path() / "solution/kernel.cpp");
+  fs::copy(shelf.folder / task / "task.toml", made.path() / "task.toml");
+  fs::copy(shelf.folder / task / "input", made.path() / "input");
+  fs::copy(shelf.folder / task / "input" / ("plain" + shelf.ending),
+           made.path() / "solution" / ("kernel" + shelf.ending));
   return made;
+}
+
+model::Contract contract_of(const fs::path& folder, const loop::Target& target) {
+  auto contract = must(model::load_contract(folder));
+  if (loop::needs_device(contract.kernel.lane) && contract.kernel.architectures.empty() &&
+      !target.device)
+    contract.kernel.architectures = {k_architecture};
+  return contract;
 }
 
 /// Builds of former runs are found again: sources decide, not file names.
 void use_build_cache() {
   static const bool done = [] {
+    if (std::getenv("AKO_CULPRITS") != nullptr) return true; // and the caller says where
     return setenv("XDG_CACHE_HOME", AKO_BUILD_DIR "/tests/culprits-cache", 1) == 0;
   }();
   if (!done) throw std::runtime_error("no environment");
@@ -88,21 +107,38 @@ Culprit read_culprit(const fs::path& path) {
   return {text.substr(at + k_mark.size(), line - at - k_mark.size()), text.substr(line + 1)};
 }
 
-std::vector<std::string> all_culprits() {
+const Shelf& cpu_shelf() {
+  static const Shelf shelf{model::Lane::cpu, folder("cpu"), ".cpp"};
+  return shelf;
+}
+
+const Shelf& cuda_shelf() {
+  static const Shelf shelf{model::Lane::cuda, folder("cuda"), ".cu"};
+  return shelf;
+}
+
+std::vector<std::string> all_culprits(const Shelf& shelf) {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder())) {
-    if (entry.path().extension() == ".cpp") names.push_back(entry.path().stem().string());
+  for (const auto& entry : fs::directory_iterator(shelf.folder)) {
+    if (entry.path().extension() == shelf.ending) names.push_back(entry.path().stem().string());
     if (!entry.is_directory()) continue;
     const std::string task = entry.path().filename().string();
     for (const auto& file : fs::directory_iterator(entry.path()))
-      if (file.path().extension() == ".cpp")
+      if (file.path().extension() == shelf.ending)
         names.push_back(task + "/" + file.path().stem().string());
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
-fs::path path_of(const std::string& name) { return folder() / (name + ".cpp"); }
+fs::path path_of(const Shelf& shelf, const std::string& name) {
+  return shelf.folder / (name + shelf.ending);
+}
+
+std::string task_of(const std::string& name) {
+  const auto slash = name.find('/');
+  return slash == std::string::npos ? "flat" : name.substr(0, slash);
+}
 
 std::string as_candidate(const std::string& name, const Culprit& culprit) {
   if (name.find('/') != std::string::npos) return culprit.source;
@@ -117,25 +153,38 @@ int kernel(const float* x, float* y, const float* t, float s, std::int64_t n) {
 )";
 }
 
-Bench& Bench::of(const std::string& task) {
-  static std::map<std::string, std::unique_ptr<Bench>> benches;
+Workshop::Workshop(const Shelf& shelf, const std::string& task, const loop::Target& target)
+    : m_folder(task_folder(shelf, task)), m_workdir(must(workspace::Workdir::at(m_folder.path()))),
+      m_contract(contract_of(m_folder.path(), target)),
+      m_shapes(must(model::resolve_all(m_contract))),
+      m_builder(std::make_unique<loop::Builder>(m_workdir, m_contract, target.architecture())) {
   use_build_cache();
-  auto& bench = benches[task];
-  if (!bench) bench.reset(new Bench(task));
+}
+
+base::Expected<loop::BuildOutcome> Workshop::candidate(const std::string& source) {
+  return m_builder->from_sources(
+      workspace::make_sources({{m_contract.kernel.entry.file, source, false}}),
+      lanes::Role::candidate);
+}
+
+loop::Built Workshop::plain() { return must(loop::must_build(m_builder->baseline("plain"))); }
+loop::Built Workshop::reference() { return must(loop::must_build(m_builder->reference())); }
+
+Bench& Bench::of(const Shelf& shelf, const std::string& task, const loop::Target& target) {
+  static std::map<fs::path, std::unique_ptr<Bench>> benches;
+  auto& bench = benches[shelf.folder / task];
+  if (!bench) bench.reset(new Bench(shelf, task, target));
   return *bench;
 }
 
-Bench::Bench(const std::string& task)
-    : m_folder(task_folder(task)), m_workdir(must(workspace::Workdir::at(m_folder.path()))),
-      m_contract(must(model::load_contract(m_folder.path()))),
-      m_shapes(must(model::resolve_all(m_contract))),
-      m_builder(std::make_unique<loop::Builder>(m_workdir, m_contract)) {
-  m_sides.incumbent = must(loop::must_build(m_builder->baseline("plain")));
-  m_sides.reference = must(loop::must_build(m_builder->reference()));
+Bench::Bench(const Shelf& shelf, const std::string& task, const loop::Target& target)
+    : m_target(target), m_workshop(shelf, task, target) {
+  m_sides.incumbent = m_workshop.plain();
+  m_sides.reference = m_workshop.reference();
   m_sides.candidate = m_sides.incumbent;
   m_sides.against = "plain";
-  auto setup = loop::set_up(m_workdir, m_contract, m_shapes, m_sides, {inputs::Recipe::plain},
-                            loop::Scope::contract_shapes, loop::Target{});
+  auto setup = loop::set_up(m_workshop.workdir(), m_workshop.contract(), m_workshop.shapes(),
+                            m_sides, {inputs::Recipe::plain}, loop::Scope::contract_shapes, target);
   auto stage = must(setup.make_stage());
   // A contract that cannot judge is refused by `ako check`; the recipes that it needs are judged
   // on.
@@ -143,7 +192,7 @@ Bench::Bench(const std::string& task)
 }
 
 evaluation::Report Bench::judge(const std::string& source, const std::string& expects) {
-  static auto lease = must(loop::take_lease(loop::Target{}));
+  static auto lease = must(loop::take_lease(m_target));
   for (int attempt = 1;; ++attempt) {
     auto report = judge_once(source);
     const int most = unlike(expects, report).empty() ? k_attempts : k_attempts_needed;
@@ -153,10 +202,9 @@ evaluation::Report Bench::judge(const std::string& source, const std::string& ex
 }
 
 evaluation::Report Bench::judge_once(const std::string& source) {
-  std::ofstream(m_folder.path() / m_contract.kernel.entry.file) << source;
-  m_sides.candidate = must(loop::must_build(m_builder->candidate()));
-  auto setup = loop::set_up(m_workdir, m_contract, m_shapes, m_sides, m_recipes, loop::Scope::whole,
-                            loop::Target{});
+  m_sides.candidate = must(loop::must_build(m_workshop.candidate(source)));
+  auto setup = loop::set_up(m_workshop.workdir(), m_workshop.contract(), m_workshop.shapes(),
+                            m_sides, m_recipes, loop::Scope::whole, m_target);
   setup.request.progress = nullptr;
   return must(evaluation::evaluate(setup.request, setup.make_stage));
 }

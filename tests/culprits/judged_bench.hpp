@@ -13,37 +13,64 @@
 
 namespace ako::culprits {
 
+/// Where a lane's files lie and how their names end.
+struct Shelf {
+  model::Lane lane = model::Lane::cpu;
+  base::fs::path folder;
+  std::string ending;
+};
+const Shelf& cpu_shelf();
+const Shelf& cuda_shelf();
+
 /// A file and what its first comment says. `source` is without that line.
 struct Culprit {
   std::string expects, source;
 };
 Culprit read_culprit(const base::fs::path& path);
 
-/// "chain/by_pointer" and "fork" (of the raw protocol), sorted; the names without ".cpp".
-std::vector<std::string> all_culprits();
-base::fs::path path_of(const std::string& name);
+/// "chain/by_pointer" and "fork" (of the raw protocol), sorted; the names without their ending.
+std::vector<std::string> all_culprits(const Shelf& shelf);
+base::fs::path path_of(const Shelf& shelf, const std::string& name);
+/// The folder of the task that it is a kernel of.
+std::string task_of(const std::string& name);
 
 /// The file as the product gets it. Files of the raw protocol define ako_call; a function of the
 /// task "flat" is put around them.
 std::string as_candidate(const std::string& name, const Culprit& culprit);
 
-class Bench {
+/// A task's folder and what builds its files; needs no device.
+class Workshop {
 public:
-  /// Of the task in tests/culprits/cpu/<task>; made at the first call for it. Throws with words.
-  static Bench& of(const std::string& task);
-  /// Builds and evaluates. A measurement that the machine spoiled is taken again, most of all where
-  /// the expectation hangs on it. The product sees nothing of `expects`.
-  evaluation::Report judge(const std::string& source, const std::string& expects);
+  Workshop(const Shelf& shelf, const std::string& task, const loop::Target& target);
+  base::Expected<loop::BuildOutcome> candidate(const std::string& source);
+  loop::Built plain(), reference();
+  const workspace::Workdir& workdir() const { return m_workdir; }
+  const model::Contract& contract() const { return m_contract; }
+  const std::vector<model::ResolvedShape>& shapes() const { return m_shapes; }
 
 private:
-  explicit Bench(const std::string& task);
-  evaluation::Report judge_once(const std::string& source);
-
   base::TemporaryDir m_folder;
   workspace::Workdir m_workdir;
   model::Contract m_contract;
   std::vector<model::ResolvedShape> m_shapes;
   std::unique_ptr<loop::Builder> m_builder;
+};
+
+class Bench {
+public:
+  /// Of the task in the shelf's folder <task>; made at the first call for it. Throws with words.
+  static Bench& of(const Shelf& shelf, const std::string& task, const loop::Target& target);
+  /// Builds and evaluates. A measurement that the machine spoiled is taken again, most of all where
+  /// the expectation hangs on it. The product sees nothing of `expects`.
+  evaluation::Report judge(const std::string& source, const std::string& expects);
+  Workshop& workshop() { return m_workshop; }
+
+private:
+  Bench(const Shelf& shelf, const std::string& task, const loop::Target& target);
+  evaluation::Report judge_once(const std::string& source);
+
+  loop::Target m_target;
+  Workshop m_workshop;
   loop::Sides m_sides;
   std::vector<inputs::Recipe> m_recipes;
 };

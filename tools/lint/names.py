@@ -3,7 +3,8 @@
 
     names.py [--root DIR] DOCUMENT...
 
-A name with a slash or a source suffix is a file of the repository, or a culprit (tests/culprits/cpu/NAME.cpp); a word
+A name with a slash or a source suffix is a file of the repository, or a culprit (tests/culprits/cpu/NAME.cpp, or
+tests/culprits/NAME.cu with the lane's folder in front); a word
 that is the name of a culprit's file in DOCUMENTs with culprits is one; Suite.Case is a GoogleTest case. Exit 1 when one
 is missing, with its line.
 """
@@ -30,7 +31,8 @@ def cases(root):
 def is_there(root, name, known_cases, culprit):
     if CASE.match(name):
         return name in known_cases
-    if (root / "tests/culprits/cpu" / f"{name}.cpp").is_file():
+    culprits = root / "tests/culprits"
+    if (culprits / "cpu" / f"{name}.cpp").is_file() or (culprits / f"{name}.cu").is_file():
         return True
     if culprit:
         return False

@@ -19,6 +19,8 @@ using Module = struct ModuleRecord*;
 using Function = struct FunctionRecord*;
 using Graph = struct GraphRecord*;
 using GraphExec = struct GraphExecRecord*;
+using GraphNode = struct GraphNodeRecord*;
+using Kernel = struct KernelRecord*; ///< of a library; a Function of it belongs to a context
 
 struct Uuid {
   unsigned char bytes[16];
@@ -52,11 +54,11 @@ inline constexpr unsigned k_host_mapped = 2, k_host_portable = 1;
 // Results that say something of their own.
 inline constexpr Result k_success = 0, k_invalid_value = 1, k_out_of_memory = 2,
                         k_not_initialized = 3, k_deinitialized = 4, k_no_device = 100,
-                        k_invalid_image = 200, k_no_binary = 209, k_unsupported_ptx = 222,
-                        k_not_found = 500, k_not_ready = 600, k_illegal_address = 700,
-                        k_launch_resources = 701, k_launch_timeout = 702, k_launch_failed = 719,
-                        k_not_permitted = 800, k_not_supported = 801, k_driver_mismatch = 803,
-                        k_unknown = 999;
+                        k_invalid_image = 200, k_invalid_context = 201, k_no_binary = 209,
+                        k_unsupported_ptx = 222, k_invalid_handle = 400, k_not_found = 500,
+                        k_not_ready = 600, k_illegal_address = 700, k_launch_resources = 701,
+                        k_launch_timeout = 702, k_launch_failed = 719, k_not_permitted = 800,
+                        k_not_supported = 801, k_driver_mismatch = 803, k_unknown = 999;
 
 // Device attributes.
 enum Attribute : int {
@@ -77,6 +79,63 @@ enum Attribute : int {
   k_posix_handles = 103,
   k_persisting_l2_bytes = 108
 };
+
+/// A stream's attribute 1: which lines of a range of addresses its kernels would keep in the cache.
+inline constexpr int k_stream_policy = 1;
+struct StreamPolicy {
+  Pointer at = 0;
+  std::size_t bytes = 0; ///< 0 = none
+  float ratio = 0;
+  int hit = 0, miss = 0;
+  unsigned char unused[36] = {}; ///< of the union of all attributes
+};
+static_assert(sizeof(StreamPolicy) == 64);
+
+// Nodes of captured graphs, and launches with attributes.
+struct KernelNode { // CUDA_KERNEL_NODE_PARAMS, version 2
+  Function function = nullptr;
+  unsigned grid[3] = {}, block[3] = {}, shared_bytes = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+  Kernel kernel = nullptr;
+  Context context = nullptr;
+};
+static_assert(sizeof(KernelNode) == 72);
+struct SetNode { // CUDA_MEMSET_NODE_PARAMS
+  Pointer to = 0;
+  std::size_t pitch = 0;
+  unsigned value = 0, element = 0;
+  std::size_t width = 0, height = 0;
+};
+static_assert(sizeof(SetNode) == 40);
+struct CopyEnd {
+  std::size_t x = 0, y = 0, z = 0, level = 0;
+  int memory = 0;
+  const void* host = nullptr;
+  Pointer device = 0;
+  void *array = nullptr, *reserved = nullptr;
+  std::size_t pitch = 0, height = 0;
+};
+struct CopyNode { // CUDA_MEMCPY3D
+  CopyEnd from, to;
+  std::size_t width = 0, height = 0, depth = 0;
+};
+static_assert(sizeof(CopyNode) == 200);
+union LaunchValue {
+  unsigned words[16] = {};
+};
+struct LaunchAttribute {
+  int id = 0, unused = 0;
+  LaunchValue value;
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+struct LaunchConfig {
+  unsigned grid[3] = {}, block[3] = {}, shared_bytes = 0;
+  Stream stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned count = 0;
+};
+static_assert(sizeof(LaunchConfig) == 56);
 
 enum Limit : int {
   k_limit_stack = 0,
@@ -132,6 +191,8 @@ enum Limit : int {
   X(stream_wait,        "cuStreamSynchronize",             (Stream))                                          \
   X(stream_query,       "cuStreamQuery",                   (Stream))                                          \
   X(stream_gate,        "cuStreamWaitValue32_v2",          (Stream, Pointer, std::uint32_t, unsigned))        \
+  X(stream_get,         "cuStreamGetAttribute",            (Stream, int, void*))                             \
+  X(stream_set,         "cuStreamSetAttribute",            (Stream, int, const void*))                       \
   X(capture_begin,      "cuStreamBeginCapture_v2",         (Stream, int))                                     \
   X(capture_end,        "cuStreamEndCapture",              (Stream, Graph*))                                  \
   X(event_make,         "cuEventCreate",                   (Event*, unsigned))                                \
@@ -146,6 +207,22 @@ enum Limit : int {
   X(graph_launch,       "cuGraphLaunch",                   (GraphExec, Stream))                               \
   X(graph_end,          "cuGraphDestroy",                  (Graph))                                           \
   X(graph_exec_end,     "cuGraphExecDestroy",              (GraphExec))
+
+// Newer than the rest: without them nothing is replayed, and all else works.
+#define AKO_REPLAY_CALLS(X)                                                                                    \
+  X(launch,             "cuLaunchKernelEx",                (const LaunchConfig*, Function, void**, void**))  \
+  X(function_get,       "cuFuncGetAttribute",              (int*, int, Function))                            \
+  X(function_set,       "cuFuncSetAttribute",              (Function, int, int))                             \
+  X(function_name,      "cuFuncGetName",                   (const char**, Function))                         \
+  X(function_parameter, "cuFuncGetParamInfo",              (Function, std::size_t, std::size_t*, std::size_t*)) \
+  X(kernel_function,    "cuKernelGetFunction",             (Function*, Kernel))                              \
+  X(graph_nodes,        "cuGraphGetNodes",                 (Graph, GraphNode*, std::size_t*))                \
+  X(graph_edges,        "cuGraphGetEdges",                 (Graph, GraphNode*, GraphNode*, std::size_t*))    \
+  X(node_type,          "cuGraphNodeGetType",              (GraphNode, int*))                                \
+  X(node_kernel,        "cuGraphKernelNodeGetParams_v2",   (GraphNode, KernelNode*))                         \
+  X(node_attribute,     "cuGraphKernelNodeGetAttribute",   (GraphNode, int, LaunchValue*))                   \
+  X(node_copy,          "cuGraphMemcpyNodeGetParams",      (GraphNode, CopyNode*))                           \
+  X(node_set,           "cuGraphMemsetNodeGetParams",      (GraphNode, SetNode*))
 
 using NvrtcProgram = struct NvrtcProgramRecord*;
 #define AKO_NVRTC_CALLS(X)                                                                                     \

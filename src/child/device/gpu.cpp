@@ -92,7 +92,8 @@ base::Expected<std::vector<GpuFacts>> list_gpus() {
   return all;
 }
 
-base::Expected<Gpu> Gpu::open(const std::string& uuid) {
+base::Expected<Gpu> Gpu::open(const std::string& uuid, AddressRange shared) {
+  Window window = Window::hold(shared); // the driver starts now
   AKO_TRY(const auto all, list_gpus());
   const auto at = std::find_if(all.begin(), all.end(),
                                [&](const GpuFacts& facts) { return facts.uuid == uuid; });
@@ -118,6 +119,8 @@ base::Expected<Gpu> Gpu::open(const std::string& uuid) {
   }
   gpu.m_device = device;
   AKO_TRY_STATUS(gpu.ok(gpu.m_api->context_use(context), "making a context"));
+  window.hand_over(*gpu.m_api);
+  gpu.m_window = std::move(window);
   AKO_TRY_STATUS(
       gpu.ok(gpu.m_api->stream_make(&gpu.m_stream, abi::k_stream_non_blocking), "making a stream"));
   return gpu;
@@ -126,9 +129,10 @@ base::Expected<Gpu> Gpu::open(const std::string& uuid) {
 Gpu::Gpu(Gpu&& other) noexcept
     : m_api(other.m_api), m_facts(std::move(other.m_facts)),
       m_device(std::exchange(other.m_device, -1)), m_stream(std::exchange(other.m_stream, nullptr)),
-      m_lost(std::move(other.m_lost)) {}
+      m_window(std::move(other.m_window)), m_lost(std::move(other.m_lost)) {}
 
 Gpu::~Gpu() {
+  m_window = {};
   if (m_stream) (void)m_api->stream_end(m_stream);
   if (m_device >= 0) (void)m_api->context_release(m_device);
 }

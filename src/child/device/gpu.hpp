@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "device/tables.hpp"
+#include "device/window.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,8 +36,9 @@ bool is_sticky(abi::Result result);
 
 class Gpu {
 public:
-  /// Retains the primary context of that device and makes it current in this thread.
-  static base::Expected<Gpu> open(const std::string& uuid);
+  /// Retains the primary context of that device and makes it current in this thread. `shared` is
+  /// set apart for memory that several processes map; see window().
+  static base::Expected<Gpu> open(const std::string& uuid, AddressRange shared = {});
   Gpu(Gpu&& other) noexcept;
   Gpu& operator=(Gpu&&) = delete;
   ~Gpu();
@@ -44,11 +46,15 @@ public:
   const GpuFacts& facts() const { return m_facts; }
   const Cuda& api() const { return *m_api; }
   abi::Stream stream() const { return m_stream; } ///< ako's own, non-blocking
+  const Window& window() const { return m_window; }
   /// Fails with the driver's words: kind environment when the context is lost or memory is short,
   /// else internal. `doing`: "filling an input".
   base::Status ok(abi::Result result, const char* doing) const;
   /// What makes every later call fail, once something has; empty = well.
   const std::string& lost() const { return m_lost; }
+  void give_up(std::string why) const {
+    if (m_lost.empty()) m_lost = std::move(why);
+  }
 
   base::Expected<abi::Module> load(std::span<const std::byte> image) const;
   base::Status wait() const; ///< until ako's stream has done its work
@@ -65,6 +71,7 @@ private:
   GpuFacts m_facts;
   abi::Device m_device = -1;
   abi::Stream m_stream = nullptr;
+  Window m_window;
   mutable std::string m_lost;
 };
 
@@ -135,6 +142,7 @@ public:
 
 private:
   base::Status map_at(const Gpu& gpu, std::uint64_t address, Mapped mapped);
+  base::Status reserve(const Gpu& gpu, std::uint64_t address);
   void swap(Shared& other) noexcept;
   const Cuda* m_api = nullptr;
   abi::Allocation m_memory = 0;

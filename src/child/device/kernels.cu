@@ -25,6 +25,12 @@ __device__ u64 load_line(u64 at) {
   asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
   return value;
 }
+/// A line that was to stay longest is one like any other again.
+__device__ void demote_line(u64 at) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("applypriority.global.L2::evict_normal [%0], 128;" ::"l"(at) : "memory");
+#endif
+}
 __device__ u64 high_part(u64 a, u64 b) { return __umul64hi(a, b); }
 __device__ u64 sum_of_warp(u64 sum) {
   for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
@@ -301,6 +307,12 @@ AKO_KERNEL(ako_wake, WakeParams) {
     for (int k = 0; k < 16; ++k, i += thread_count()) sum ^= load_line(p.data + i % lines * 32);
   } while (timer_ns() - begin < p.ns);
   if (sum == 0x0123456789abcdefull) *(u64*)p.sink = sum;
+}
+/// Reading through twice the cache does not evict what was fetched with priority to stay: first
+/// that is taken away.
+AKO_KERNEL(ako_demote, ReadParams) {
+  const u64 first = p.data & ~(u64)127, lines = (p.data + p.bytes - first + 127) / 128;
+  for (u64 i = thread_index(); i < lines; i += thread_count()) demote_line(first + i * 128);
 }
 /// One thread reads the lines one after the other; cycles[i] of each.
 AKO_KERNEL(ako_probe, ProbeParams) {

@@ -96,22 +96,30 @@ base::Expected<Shared> Shared::adopt(const Gpu& gpu, int fd, std::int64_t bytes,
 
 base::Status Shared::map_at(const Gpu& gpu, std::uint64_t address, Mapped mapped) {
   const auto bytes = static_cast<std::size_t>(m_bytes);
-  m_span = (m_bytes + k_address_step - 1) / k_address_step * k_address_step;
-  AKO_TRY_STATUS(
-      gpu.ok(gpu.api().vm_reserve(&m_reserved, static_cast<std::size_t>(m_span), 0, address, 0),
-             "reserving addresses"));
-  if (address != 0 && m_reserved != address)
-    return base::fail(base::ErrorKind::environment,
-                      "shared device memory cannot lie at the same address in every process",
-                      {.where = gpu.facts().uuid,
-                       .found = fmt::format("{:#x}", m_reserved),
-                       .allowed = fmt::format("{:#x}", address)});
-  AKO_TRY_STATUS(gpu.ok(gpu.api().vm_map(m_reserved, bytes, 0, m_memory, 0), "mapping memory"));
-  m_at = m_reserved;
+  const bool set_apart = gpu.window().covers(address, m_bytes);
+  if (!set_apart) AKO_TRY_STATUS(reserve(gpu, address));
+  const auto at = set_apart ? address : m_reserved;
+  AKO_TRY_STATUS(gpu.ok(gpu.api().vm_map(at, bytes, 0, m_memory, 0), "mapping memory"));
+  m_at = at;
   abi::AccessDesc access;
   access.location.id = gpu.facts().ordinal;
   access.flags = mapped == Mapped::read ? abi::k_access_read : abi::k_access_write;
   return gpu.ok(gpu.api().vm_access(m_at, bytes, &access, 1), "opening mapped memory");
+}
+
+base::Status Shared::reserve(const Gpu& gpu, std::uint64_t address) {
+  m_span = (m_bytes + k_address_step - 1) / k_address_step * k_address_step;
+  AKO_TRY_STATUS(
+      gpu.ok(reserve_at(gpu.api(), address, m_span, &m_reserved), "reserving addresses"));
+  if (address == 0 || m_reserved == address) return {};
+  return base::fail(
+      base::ErrorKind::environment,
+      "shared device memory cannot lie at the same address in every process",
+      {.where = gpu.facts().uuid,
+       .found = fmt::format("{:#x}", m_reserved),
+       .allowed = fmt::format("{:#x}", address),
+       .next = "what this process loaded before it maps buffers lies there: load less, or measure "
+               "on another device"});
 }
 
 base::Expected<int> Shared::export_fd() const {

@@ -43,7 +43,7 @@ base::Status Sampler::use(Kernels kernels, std::uint64_t evict_at, std::uint64_t
   m_evict_bytes = evict_bytes;
   // Modules are loaded at a function's first launch, which waits for the device: behind a closed
   // gate it would wait for ever.
-  for (const char* name : {"ako_sweep", "ako_warm", "ako_mark"})
+  for (const char* name : {"ako_sweep", "ako_warm", "ako_demote", "ako_mark"})
     AKO_TRY_STATUS(m_kernels->launch(name, ReadParams{0, 0, m_sink.at()}, 1, 32, m_stream));
   // One arena of nothing to touch: only for the modules to be loaded.
   SampleJob nothing;
@@ -92,10 +92,22 @@ base::Expected<int> Sampler::wake(const SampleJob& job, std::size_t begin, std::
   return queued + 1;
 }
 
+base::Status Sampler::demote(const Span& span) {
+  return m_kernels->launch("ako_demote", ReadParams{span.at, span.bytes, m_sink.at()},
+                           m_kernels->blocks_for(span.bytes / 128 + 1, k_threads), k_threads,
+                           m_stream);
+}
+
 /// Queues what brings the caches into the wanted state before a call; how many kernels that took.
 base::Expected<int> Sampler::prepare(const SampleJob& job, std::size_t set) {
   int queued = 0;
   if (job.cache == Cache::cold) {
+    if (set < job.spans.size())
+      for (const auto& span : job.spans[set]) {
+        if (span.bytes < 128) continue;
+        AKO_TRY_STATUS(demote(span));
+        ++queued;
+      }
     AKO_TRY_STATUS(evict());
     ++queued;
   }
@@ -116,16 +128,38 @@ base::Expected<int> Sampler::prepare(const SampleJob& job, std::size_t set) {
 /// Waits for all that was queued; a lost context becomes the result's fault.
 base::Status Sampler::finish(SampleResult& result) {
   m_gate.open();
-  auto done = m_gpu.ok(m_gpu.api().stream_wait(m_stream), "running the kernel");
-  if (done) done = m_gpu.ok(m_gpu.api().context_wait(), "running the kernel");
-  if (done) return {};
+  auto code = m_gpu.api().stream_wait(m_stream);
+  if (code == abi::k_success) code = m_gpu.api().context_wait();
+  if (code == abi::k_success) return {};
+  const auto done = m_gpu.ok(code, "running the kernel");
+  // The stream was good when the call began: whoever ended it ended the context.
+  const bool gone = code == abi::k_invalid_context || code == abi::k_invalid_handle;
+  if (gone) m_gpu.give_up("the context was taken away: " + words_of(m_gpu.api(), code));
   if (m_gpu.lost().empty()) return done;
   result.fault = m_gpu.lost();
   return {};
 }
 
+void Sampler::forget() {
+  if (m_activity) (void)m_activity->collect();
+}
+
+/// Operations of the candidate that came after its last call had been waited for.
+base::Expected<int> Sampler::left_behind() {
+  if (!m_activity) return 0;
+  AKO_TRY(const auto records, m_activity->collect());
+  return static_cast<int>(std::count_if(records.begin(), records.end(),
+                                        [](const auto& each) { return !is_ours(each); }));
+}
+
+std::int64_t Sampler::free_bytes() const {
+  const auto room = m_gpu.room();
+  return room ? room->free : 0;
+}
+
 base::Status Sampler::warm_up(const SampleJob& job, SampleResult& result) {
-  if (m_activity) AKO_TRY_STATUS(m_activity->collect()); // what others left behind
+  AKO_TRY(const int late, left_behind());
+  result.stray = std::exchange(m_late, 0) + late;
   const auto begin = base::monotonic_ns();
   do {
     for (std::size_t i = 0; i < job.warmup.size(); ++i) {
@@ -161,6 +195,7 @@ base::Expected<SampleResult> Sampler::run(const SampleJob& job) {
   if (m_activity && !host) m_activity->resume();
   AKO_TRY_STATUS(warm_up(job, result));
   if (result.code != 0 || !result.fault.empty()) return result;
+  const auto free_before = free_bytes();
   result.first_ns = base::monotonic_ns();
   const bool records = job.clock == Clock::device && m_activity;
   if (job.clock == Clock::device && !m_activity) result.label = m_fallback;
@@ -168,6 +203,7 @@ base::Expected<SampleResult> Sampler::run(const SampleJob& job) {
                  : records ? run_records(job, result)
                            : run_events(job, result));
   result.last_ns = base::monotonic_ns();
+  if (result.fault.empty()) result.memory_taken = free_before - free_bytes();
   return result;
 }
 
@@ -189,8 +225,9 @@ base::Status Sampler::queue_group(const SampleJob& job, std::size_t begin, std::
 
 base::Status Sampler::run_records(const SampleJob& job, SampleResult& result) {
   result.how = "cupti";
+  const auto spans = job.spans.empty() ? 0 : static_cast<int>(job.spans.front().size());
   const auto group = std::clamp<std::size_t>(
-      static_cast<std::size_t>(k_most_queued / (m_operations + 3)), 1, k_most_group);
+      static_cast<std::size_t>(k_most_queued / (m_operations + 3 + spans)), 1, k_most_group);
   for (std::size_t begin = 0; begin < job.sets.size(); begin += group) {
     const auto end = std::min(begin + group, job.sets.size());
     std::vector<int> marks;
@@ -237,7 +274,8 @@ base::Expected<Sampler::Single> Sampler::call_once(ako_call_fn call, void* const
                                                    const double* scalars) {
   if (m_activity) {
     m_activity->resume();
-    AKO_TRY_STATUS(m_activity->collect());
+    AKO_TRY(const int late, left_behind());
+    m_late += late;
   }
   Single single;
   SampleResult result;
@@ -254,6 +292,24 @@ base::Expected<Sampler::Single> Sampler::call_once(ako_call_fn call, void* const
   return single;
 }
 
+namespace {
+
+/// From the end of one kernel of ours to the begin of the next.
+struct Window {
+  const Record& before;
+  const Record& after;
+  double length() const {
+    return after.start_ns > before.end_ns ? static_cast<double>(after.start_ns - before.end_ns) : 0;
+  }
+  bool holds(const Record& record) const {
+    const bool early = record.stream == before.stream && record.start_ns >= before.start_ns &&
+                       record.end_ns >= before.end_ns;
+    return (record.start_ns >= before.end_ns || early) && record.end_ns <= after.start_ns;
+  }
+};
+
+} // namespace
+
 base::Status assign(const std::vector<Record>& records, const std::vector<int>& marks,
                     std::vector<TimedCall>& calls, int& stray) {
   std::vector<const Record*> ours;
@@ -266,18 +322,18 @@ base::Status assign(const std::vector<Record>& records, const std::vector<int>& 
                        .allowed = fmt::format("{}", wanted)});
   calls.assign(marks.size(), {});
   std::size_t next = 0;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> windows;
+  std::vector<Window> windows;
   for (const int count : marks) {
     next += static_cast<std::size_t>(count);
-    windows.emplace_back(ours[next - 1]->end_ns, ours[next]->start_ns);
+    windows.push_back({*ours[next - 1], *ours[next]});
+    calls[windows.size() - 1].window_ns = windows.back().length();
   }
   std::vector<std::uint64_t> first(marks.size(), UINT64_MAX), last(marks.size(), 0);
   std::vector<std::uint64_t> reached(marks.size(), 0);
   for (const auto& record : records) {
     if (is_ours(record)) continue;
-    const auto at = std::find_if(windows.begin(), windows.end(), [&](const auto& window) {
-      return record.start_ns >= window.first && record.end_ns <= window.second;
-    });
+    const auto at = std::find_if(windows.begin(), windows.end(),
+                                 [&](const Window& window) { return window.holds(record); });
     if (at == windows.end()) {
       ++stray;
       continue;

@@ -6,6 +6,7 @@
 #include "device/activity.hpp"
 #include "device/gate.hpp"
 #include "device/kernels.hpp"
+#include "device/replay.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,8 @@ struct SampleJob {
 struct TimedCall {
   double span_ns = 0; ///< begin of its first operation to the end of its last
   double busy_ns = 0; ///< of it, with at least one operation running
+  /// Between ako's own kernels around it: what the call may have done without a record is in it.
+  double window_ns = 0;
   int kernels = 0, copies = 0, sets = 0;
 };
 
@@ -50,6 +53,7 @@ struct SampleResult {
   std::int64_t warmup_calls = 0, warmup_spent_ns = 0, evict_spent_ns = 0;
   std::int64_t first_ns = 0, last_ns = 0; ///< monotonic clock of this process
   int stray = 0;                          ///< operations that lay outside the window of every call
+  std::int64_t memory_taken = 0;          ///< of the device, by the timed part
   int code = 0;                           ///< the kernel's, when it was not 0
   std::size_t failed = 0;                 ///< index of the call that returned it
   bool in_warmup = false;
@@ -82,6 +86,19 @@ public:
   base::Expected<Single> call_once(ako_call_fn call, void* const* tensors,
                                    const std::int64_t* integers, const double* scalars);
 
+  /// What one call puts into the stream when it is captured, which runs nothing. Kind unsupported,
+  /// saying why, where that cannot be launched elsewhere.
+  struct Captured {
+    std::vector<Node> nodes;
+    int code = 0; ///< what the call returned
+  };
+  base::Expected<Captured> capture_once(ako_call_fn call, void* const* tensors,
+                                        const std::int64_t* integers, const double* scalars);
+
+  /// What ran on the device until now is nobody's call: library constructors, allocations of an
+  /// interpreter.
+  void forget();
+
   struct Residency {
     double cached_cycles = 0, evicted_cycles = 0, memory_cycles = 0, resident_share = 0;
     double evict_ns = 0;
@@ -98,6 +115,9 @@ private:
   /// addresses of the calls begin..end translated, memory at its own pace. How many kernels it
   /// took.
   base::Expected<int> wake(const SampleJob& job, std::size_t begin, std::size_t end);
+  base::Status demote(const Span& span);
+  base::Expected<int> left_behind();
+  std::int64_t free_bytes() const;
   base::Expected<int> prepare(const SampleJob& job, std::size_t set);
   base::Status finish(SampleResult& result);
   void note_early();
@@ -118,11 +138,14 @@ private:
   Memory m_sink;
   std::uint64_t m_evict_at = 0, m_evict_bytes = 0;
   int m_operations = 1; ///< of one call, as last seen
+  int m_late = 0;       ///< operations left behind by calls of before, still to be told
   int m_early = 0;      ///< groups in a row whose gate the watch opened
 };
 
 /// Sorts records into the windows between ako's own kernels: `marks[i]` of these were queued before
-/// call i, and one after the last. Fails when there are not as many as were queued.
+/// call i, and one after the last. Fails when there are not as many as were queued. A kernel of the
+/// same stream may start while the one before it ends (programmatic dependent launch): it belongs
+/// to the call behind that one, from its own begin on.
 base::Status assign(const std::vector<Record>& records, const std::vector<int>& marks,
                     std::vector<TimedCall>& calls, int& stray);
 

@@ -106,6 +106,26 @@ base::Status Sampler::run_events(const SampleJob& job, SampleResult& result) {
   return {};
 }
 
+base::Expected<Sampler::Captured> Sampler::capture_once(ako_call_fn call, void* const* tensors,
+                                                        const std::int64_t* integers,
+                                                        const double* scalars) {
+  const auto& api = m_gpu.api();
+  Captured out;
+  AKO_TRY_STATUS(m_gpu.ok(api.capture_begin(m_stream, abi::k_capture_relaxed), "capturing"));
+  out.code = call(tensors, integers, scalars, m_stream);
+  abi::Graph graph = nullptr;
+  const auto ended = api.capture_end(m_stream, &graph);
+  if (ended != abi::k_success || !graph) {
+    (void)m_gpu.ok(ended, "capturing"); // a lost context is noted
+    return base::fail(base::ErrorKind::unsupported, "the call cannot be captured",
+                      {.found = words_of(api, ended)});
+  }
+  auto nodes = nodes_of(m_gpu, graph);
+  (void)api.graph_end(graph);
+  AKO_TRY(out.nodes, std::move(nodes));
+  return out;
+}
+
 base::Status Sampler::read_lines(const std::vector<std::uint64_t>& lines,
                                  std::vector<std::uint32_t>& out) {
   AKO_TRY(const auto addresses, Memory::take(m_gpu, static_cast<std::int64_t>(lines.size() * 8)));

@@ -84,6 +84,8 @@ const Wanted k_cuda{"the CUDA driver",
                     {"libcuda.so.1"},
                     k_driver_folders,
                     "install NVIDIA's driver (550 or newer), or start the container with --gpus"};
+const Wanted k_replay{"the CUDA driver's part for replays", k_cuda.names, k_cuda.folders,
+                      "install NVIDIA's driver (550 or newer)"};
 const Wanted k_nvrtc{"NVRTC",
                      {"libnvrtc.so.13", "libnvrtc.so.12"},
                      k_toolkit,
@@ -111,6 +113,7 @@ const Wanted k_nvml{"NVML",
     return once;                                                                                   \
   }
 AKO_LOADER(Cuda, cuda, AKO_CUDA_CALLS)
+AKO_LOADER(ReplayCalls, replay, AKO_REPLAY_CALLS)
 AKO_LOADER(Nvrtc, nvrtc, AKO_NVRTC_CALLS)
 AKO_LOADER(Cupti, cupti, AKO_CUPTI_CALLS)
 AKO_LOADER(Nvml, nvml, AKO_NVML_CALLS)
@@ -126,6 +129,7 @@ template <class Table> base::Expected<const Table*> as_expected(const Loaded<Tab
 } // namespace
 
 base::Expected<const Cuda*> cuda() { return as_expected(cuda_once()); }
+base::Expected<const ReplayCalls*> replay() { return as_expected(replay_once()); }
 base::Expected<const Nvrtc*> nvrtc() { return as_expected(nvrtc_once()); }
 base::Expected<const Cupti*> cupti() { return as_expected(cupti_once()); }
 base::Expected<const Nvml*> nvml() { return as_expected(nvml_once()); }

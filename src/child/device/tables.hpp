@@ -14,6 +14,11 @@ struct Cuda {
   AKO_CUDA_CALLS(AKO_X)
 #undef AKO_X
 };
+struct Replay {
+#define AKO_X(member, symbol, parameters) Result(*member) parameters = nullptr;
+  AKO_REPLAY_CALLS(AKO_X)
+#undef AKO_X
+};
 struct Nvrtc {
 #define AKO_X(member, symbol, parameters) Result(*member) parameters = nullptr;
   AKO_NVRTC_CALLS(AKO_X)
@@ -35,6 +40,7 @@ struct Nvml {
 namespace ako::device {
 
 using abi::Cuda, abi::Cupti, abi::Nvml, abi::Nvrtc;
+using ReplayCalls = abi::Replay;
 
 /// Where a library was found, or why it was not.
 struct Found {
@@ -46,6 +52,7 @@ struct Found {
 /// Tables of this process; each is looked for once and stays loaded. $AKO_GPU_PATH (folders, colon
 /// separated) is looked through first. Kind unsupported: not here, with reason and remedy.
 base::Expected<const Cuda*> cuda();
+base::Expected<const ReplayCalls*> replay();
 base::Expected<const Nvrtc*> nvrtc();
 base::Expected<const Cupti*> cupti();
 base::Expected<const Nvml*> nvml();

@@ -1,6 +1,7 @@
 #include "keeper/device_keeper.hpp"
 
 #include "keeper/device_buffers.hpp"
+#include "protocol/addresses.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +11,7 @@ using base::Json;
 
 base::Expected<std::unique_ptr<DeviceKeeper>> DeviceKeeper::make(const std::string& uuid,
                                                                  const std::string& cache) {
-  AKO_TRY(auto gpu, device::Gpu::open(uuid));
+  AKO_TRY(auto gpu, device::Gpu::open(uuid, {protocol::k_first_address, protocol::k_last_address}));
   if (!gpu.facts().virtual_memory || !gpu.facts().posix_handles)
     return base::fail(base::ErrorKind::unsupported,
                       "this device's memory cannot be shared between processes",
@@ -51,6 +52,7 @@ Json DeviceKeeper::facts() const {
               {"memory_bytes", facts.memory_bytes},
               {"l2_bytes", facts.l2_bytes},
               {"cuda", facts.driver_version},
+              {"addresses_bytes", m_gpu.window().bytes()},
               {"watched", m_telemetry.has_value()}};
   if (const auto room = m_gpu.room()) device["free_bytes"] = room->free;
   return Json{{"evict_bytes", 2 * facts.l2_bytes},

@@ -51,7 +51,7 @@
 //                  device: {uuid} the driver is opened before the sandbox closes
 //   share      {bytes} +fd (the eviction buffer, read only) -> {}; on a device {bytes,
 //              image_bytes} +2 fds
-//   load       {library, hash: sha256|"", prepare: bool, plan: bool}
+//   load       {library, hash: sha256|"", prepare: bool, plan: bool, [images: bool]}
 //              -> {hash, has_prepare, has_plan, libraries, threads_before, threads_after, load_ns,
 //                  interposed: [text], changed: [text], measure: {...}}
 //   map        {arena, address, bytes} +fd -> {}
@@ -69,9 +69,14 @@
 //               timer_overhead_ns, threads_before, threads_after, children, cpu_ns, cycles,
 //               instructions, cache_misses (-1 = not known), changed: [text], cache_state, [device:
 //               {how: "cupti"|"events"|"graph"|"host", gate, gate_opened_early, label, stray,
-//               operations, busy_ns: [number]}]}
+//               memory_taken (bytes of the device, by the timed part), window_ns (between ako's own
+//               kernels around the calls, in all), operations, busy_ns: [number]}]}
 //              On a device "clock" says which decides ("device" | "graph" | "call" | "events") and
 //              every call is timed alone.
+//   capture    {sets} -> {nodes: [[Node]] of each set (device/replay.hpp), why: text when there are
+//              none}; on a device, of the loaded artifact's calls
+//   replay     {nodes: as above} -> {}: a worker that was loaded with {images: true} holds the
+//              artifact's device code alone, and launches these where its calls are asked for
 //   residency  {set} -> {cached_line_ns, evicted_line_ns, memory_line_ns, resident_share, evict_ns}
 //
 // Tensor = {name, role, dtype, shape, strides, elements, span_elements, bytes, align, fill_limit,
@@ -110,6 +115,8 @@ enum class Kind : std::uint16_t {
   residency = 39,
   read = 64,
   write = 65,
+  capture = 66,
+  replay = 67,
 };
 const char* to_string(Kind kind);
 

@@ -33,6 +33,8 @@ const char* to_string(Kind kind) {
   case Kind::residency: return "residency";
   case Kind::read: return "read";
   case Kind::write: return "write";
+  case Kind::capture: return "capture";
+  case Kind::replay: return "replay";
   }
   return "unknown";
 }

@@ -1,5 +1,7 @@
 #include "worker/device_worker.hpp"
 
+#include "protocol/addresses.hpp"
+
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -20,7 +22,7 @@ constexpr LimitName k_limits[] = {{device::abi::k_limit_stack, "stack"},
 } // namespace
 
 base::Expected<std::unique_ptr<DeviceWorker>> DeviceWorker::open(const std::string& uuid) {
-  AKO_TRY(auto gpu, device::Gpu::open(uuid));
+  AKO_TRY(auto gpu, device::Gpu::open(uuid, {protocol::k_first_address, protocol::k_last_address}));
   std::unique_ptr<DeviceWorker> worker(new DeviceWorker(std::move(gpu)));
   AKO_TRY(worker->m_sampler, device::Sampler::make(worker->m_gpu));
   for (const auto& [limit, name] : k_limits) {
@@ -66,7 +68,8 @@ base::Status DeviceWorker::map(const std::string& arena, base::UniqueFd fd, std:
 base::Json DeviceWorker::facts() const {
   return {{"uuid", m_gpu.facts().uuid},
           {"timestamps", m_sampler->fallback().empty() ? "cupti" : "events"},
-          {"fallback", m_sampler->fallback()}};
+          {"fallback", m_sampler->fallback()},
+          {"addresses_bytes", m_gpu.window().bytes()}};
 }
 
 base::Json DeviceWorker::place() const {
@@ -82,6 +85,15 @@ std::vector<std::string> DeviceWorker::restore() {
   std::vector<std::string> changed;
   if (!lost().empty()) return changed;
   (void)m_gpu.api().persisting_reset(); // no way to ask whether there are any
+  device::abi::StreamPolicy policy;
+  auto* stream = m_sampler->stream();
+  if (m_gpu.api().stream_get(stream, device::abi::k_stream_policy, &policy) ==
+          device::abi::k_success &&
+      policy.bytes != 0) {
+    changed.emplace_back("stream_policy");
+    const device::abi::StreamPolicy none;
+    (void)m_gpu.api().stream_set(stream, device::abi::k_stream_policy, &none);
+  }
   for (const auto& [limit, name] : k_limits) {
     const auto before = m_limits.find(limit);
     std::size_t now = 0;

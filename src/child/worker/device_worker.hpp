@@ -25,6 +25,7 @@ public:
                    std::int64_t bytes);
   bool unmap(const std::string& arena) { return m_arenas.erase(arena) > 0; }
   device::Sampler& sampler() { return *m_sampler; }
+  const device::Gpu& gpu() const { return m_gpu; }
   base::Json facts() const;
   /// Where a guest finds the device and the stream of its calls.
   base::Json place() const;

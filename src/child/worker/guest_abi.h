@@ -21,8 +21,9 @@ extern "C" {
 /* Asked in the worker's main thread. `request` and the answer are JSON objects; the answer stays
  * valid until the next question: {"ok": {...}} or {"refuse": {"kind", "message", "data"}} with the
  * kinds of the protocol's errors.
- *   ready    {[device: {ordinal, uuid, name, architecture, stream: "0x..."}]}, before the sandbox
- *            closes -> {facts of the interpreter}
+ *   ready    {threads: of its calls, 0 = as many as there are cores, [device: {ordinal, uuid, name,
+ *            architecture, stream: "0x..."}]}, before the sandbox closes and before the process is
+ *            put onto the cores of its calls -> {facts of the interpreter}
  *   load     {path, hash, prepare, plan} -> {has_prepare, has_plan, interposed: [text], ...}
  *   use      as the protocol's use -> {}
  *   explain  {} after AKO_GUEST_RAISED -> a refusal

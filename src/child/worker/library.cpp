@@ -1,5 +1,6 @@
 #include "worker/library.hpp"
 
+#include "device/abi.hpp"
 #include "worker/refused.hpp"
 
 #include <cerrno>
@@ -88,7 +89,11 @@ constexpr const char* k_watched[] = {"clock_gettime",
                                      "mprotect",
                                      "ako_measure_open",
                                      "ako_measure_run",
-                                     "ako_measure_abi"};
+                                     "ako_measure_abi",
+#define AKO_X(member, symbol, parameters) symbol,
+                                     AKO_CUDA_CALLS(AKO_X) AKO_CUPTI_CALLS(AKO_X)
+#undef AKO_X
+};
 
 } // namespace
 

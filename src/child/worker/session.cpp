@@ -5,6 +5,8 @@
 #include "worker/sandbox.hpp"
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
@@ -27,13 +29,20 @@ tl::unexpected<Refusal> invalid(std::string message) {
     return tl::unexpected(protocol::refuse(AKO_JOIN(worker_try_, __LINE__).error()));              \
   declaration = std::move(*AKO_JOIN(worker_try_, __LINE__))
 
-void pin(const std::vector<int>& cores) {
+enum class Threads { this_one, all };
+
+/// New threads inherit it; those that are there already are pinned with `all`.
+void pin(const std::vector<int>& cores, Threads threads) {
   if (cores.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int core : cores)
     if (core >= 0 && core < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(core), &set);
   sched_setaffinity(0, sizeof set, &set);
+  if (threads == Threads::this_one) return;
+  std::error_code ignored;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored))
+    sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof set, &set);
 }
 
 std::string sandbox_label(const Json& state) {
@@ -84,6 +93,8 @@ Session::Answer Session::dispatch(const protocol::Request& request) {
   case Kind::call: return call(body);
   case Kind::sample: return sample(body);
   case Kind::residency: return residency(body);
+  case Kind::capture: return capture(body);
+  case Kind::replay: return replay(body);
   default: return invalid("a worker does not know this command");
   }
 }
@@ -112,7 +123,7 @@ Session::Answer Session::configure(const Json& body) {
     if (path.is_string()) plan.write_paths.push_back(path.get<std::string>());
   if (base::get_or<bool>(body, "processes", false)) plan.processes = Processes::allowed;
   if (chdir(plan.scratch.c_str()) != 0) return invalid("the private folder is not there");
-  pin(cores);
+  if (!m_guest) pin(cores, Threads::this_one);
   if (body.contains("device")) {
     WORKER_TRY(const auto device, base::get<Json>(body, "device"));
     WORKER_TRY(const auto uuid, base::get<std::string>(device, "uuid"));
@@ -120,10 +131,18 @@ Session::Answer Session::configure(const Json& body) {
     plan.device_paths = DeviceWorker::device_files();
   }
   if (m_guest) {
-    auto ready =
-        m_guest->ask("ready", m_device ? Json{{"device", m_device->place()}} : Json::object());
+    // Imports take seconds of processor time, those of all sides at once: anywhere, not on the
+    // cores that are measured on.
+    Json question{{"threads", cores.size()}};
+    if (m_device) question["device"] = m_device->place();
+    // What frameworks set for good when first used, as compilers do with handlers of signals, is
+    // put back: neither would a crash be told, nor what a candidate sets stand out.
+    const auto before = ProcessState::capture();
+    auto ready = m_guest->ask("ready", question);
     if (!ready) return tl::unexpected(ready.error());
+    (void)before.restore();
     m_guest_facts = std::move(*ready);
+    pin(cores, Threads::all);
   }
   // Hardware counters need a call that the sandbox forbids.
   if (auto opened = open_measure(); !opened) return tl::unexpected(opened.error());
@@ -211,6 +230,7 @@ Session::Answer Session::load(const Json& body) {
                                   Json{{"found", file->hash}, {"expected", hash}}});
   m_file = std::move(*file);
   m_state = ProcessState::capture();
+  if (base::get_or<bool>(body, "images", false)) return load_images(body);
   const int threads_before = thread_count();
   const auto begin = base::monotonic_ns();
   protocol::Outcome<Library> library;
@@ -221,6 +241,7 @@ Session::Answer Session::load(const Json& body) {
   if (!ran) return tl::unexpected(ran.error());
   if (!library) return tl::unexpected(library.error());
   m_library = std::move(*library);
+  if (m_device) m_device->sampler().forget();
   const auto missing = [&](const char* key, ako_call_fn function) {
     return base::get_or<bool>(body, key, false) && !function;
   };
@@ -299,6 +320,7 @@ Session::Answer Session::use(const Json& body) {
     if (auto ran = guarded([&] { taken = m_guest->ask("use", body); }); !ran)
       return tl::unexpected(ran.error());
     if (!taken) return tl::unexpected(taken.error());
+    if (m_device) m_device->sampler().forget();
   }
   return Json::object();
 }

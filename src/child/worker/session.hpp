@@ -10,6 +10,7 @@
 #include "worker/library.hpp"
 #include "worker/namespaces.hpp"
 #include "worker/process_state.hpp"
+#include "worker/replay.hpp"
 #include "worker/vault.hpp"
 
 #include <cstdint>
@@ -56,6 +57,10 @@ private:
   Answer call_device(const base::Json& body, ako_call_fn function, const char* name);
   Answer sample_device(const base::Json& body);
   Answer residency_device(const base::Json& body);
+  Answer load_images(const base::Json& body);
+  Answer capture(const base::Json& body);
+  Answer replay(const base::Json& body);
+  std::vector<std::string> device_libraries();
   protocol::Outcome<device::SampleJob> device_job(const base::Json& body);
 
   protocol::Outcome<std::vector<base::UniqueFd>> take_fds(std::size_t count);
@@ -78,6 +83,7 @@ private:
   base::Json m_guest_facts = base::Json::object();
   bool m_configured = false;
   std::unique_ptr<DeviceWorker> m_device; ///< absent on the host
+  std::unique_ptr<Replay> m_replay;       ///< of a worker that holds device code alone
   base::Mapping m_evict;
   std::unique_ptr<ako_measure, MeasureCloser> m_measure;
   std::optional<SealedFile> m_file;

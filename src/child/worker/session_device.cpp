@@ -43,6 +43,17 @@ std::string state_label(const device::SampleJob& job, const device::SampleResult
 
 } // namespace
 
+/// The driver brings files of its own along when they are first needed, and puts some away again;
+/// an interpreter imports as it goes.
+std::vector<std::string> Session::device_libraries() {
+  std::vector<std::string> names;
+  if (m_guest) return names;
+  for (auto& name : came_along(*m_library))
+    if (name.find('/') != std::string::npos || name.find(".so") != std::string::npos)
+      names.push_back(std::move(name));
+  return names;
+}
+
 Session::Answer Session::call_device(const Json& body, ako_call_fn function, const char* name) {
   const auto set = base::get_or<std::int64_t>(body, "set", 0);
   auto tensors = sets_of(Json{{"sets", Json::array({set})}}, "sets");
@@ -58,11 +69,9 @@ Session::Answer Session::call_device(const Json& body, ako_call_fn function, con
   if (!single) return tl::unexpected(protocol::refuse(single.error()));
   if (!single->fault.empty()) return fault(single->fault);
   if (single->code != 0) return tl::unexpected(returned(name, single->code, Json{{"set", set}}));
-  Json answer{{"ns", single->ns},
-              {"threads_before", threads_before},
-              {"threads_after", thread_count()},
-              {"changed", changed},
-              {"operations", single->operations}};
+  Json answer{
+      {"ns", single->ns},   {"threads_before", threads_before}, {"threads_after", thread_count()},
+      {"changed", changed}, {"libraries", device_libraries()},  {"operations", single->operations}};
   add_report(answer);
   return answer;
 }
@@ -114,8 +123,11 @@ Session::Answer Session::sample_device(const Json& body) {
                       {"timed", result->in_warmup ? 0 : result->call_ns.size()}}));
   const double sum = std::accumulate(result->call_ns.begin(), result->call_ns.end(), 0.0);
   int operations = 0;
-  for (const auto& call : result->calls)
+  double windows = 0;
+  for (const auto& call : result->calls) {
     operations = std::max(operations, call.kernels + call.copies + call.sets);
+    windows += call.window_ns;
+  }
   Json answer{
       {"call_ns", result->call_ns},
       {"pass_ns", sum},
@@ -130,6 +142,7 @@ Session::Answer Session::sample_device(const Json& body) {
       {"threads_after", thread_count()},
       {"children", child_count()},
       {"changed", changed},
+      {"libraries", device_libraries()},
       {"cache_state", state_label(*job, *result)},
       {"device",
        {{"how", result->how},
@@ -137,6 +150,8 @@ Session::Answer Session::sample_device(const Json& body) {
         {"gate_opened_early", result->gate_opened_early},
         {"label", result->label},
         {"stray", result->stray},
+        {"memory_taken", result->memory_taken},
+        {"window_ns", windows},
         {"operations", operations},
         {"busy_ns", list_of(result->calls, [](const auto& call) { return call.busy_ns; })}}}};
   add_report(answer);

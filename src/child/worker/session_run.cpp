@@ -1,4 +1,5 @@
 // Commands that run the candidate.
+#include "model/device.hpp"
 #include "protocol/values.hpp"
 #include "worker/refused.hpp"
 #include "worker/session.hpp"
@@ -51,7 +52,14 @@ std::vector<std::string> Session::restored() {
 Refusal Session::returned(const std::string& name, int code, Json data) const {
   if (m_guest && code == AKO_GUEST_RAISED) return m_guest->explain();
   data["code"] = code;
-  return {"returned_error", fmt::format("{} returned {}", name, code), std::move(data)};
+  if (m_replay && code == Replay::k_unknown)
+    return {"returned_error", "the replay failed: " + m_replay->why(), std::move(data)};
+  std::string text = fmt::format("{} returned {}", name, code);
+  if (const auto trouble = model::launch_trouble(code)) {
+    data["trouble"] = {{"name", trouble->name}, {"cause", trouble->cause}, {"next", trouble->next}};
+    text += fmt::format(" ({}): {}; {}", trouble->name, trouble->cause, trouble->next);
+  }
+  return {"returned_error", std::move(text), std::move(data)};
 }
 
 void Session::add_report(Json& answer) const {

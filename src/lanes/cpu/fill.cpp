@@ -14,8 +14,8 @@ using base::fail;
 
 namespace {
 
-constexpr const char* k_shim_file = "ako_fill.cpp";
-constexpr const char* k_library_file = "ako_fill.so";
+constexpr const char* k_fill_shim = "ako_fill.cpp";
+constexpr const char* k_fill_library = "ako_fill.so";
 constexpr const char* k_dep_file = "ako_fill.d";
 
 /// The function has whatever linkage and namespace its author gave it; the library has one name.
@@ -39,7 +39,7 @@ model::BuildPlan fill_plan(const FillRequest& request, const Tool& tool,
   plan.snapshot = request.sources.snapshot.hash;
   plan.task_dir = request.task_dir.string();
   plan.files = request.sources.texts;
-  plan.files.push_back({k_shim_file, shim_of(request), false});
+  plan.files.push_back({k_fill_shim, shim_of(request), false});
   model::BuildStep step;
   step.label = "compile the " + plan.label;
   step.argv = tool.command;
@@ -48,13 +48,13 @@ model::BuildPlan fill_plan(const FillRequest& request, const Tool& tool,
                                      "-O2", "-fdiagnostics-color=never"});
   for (const auto& dir : request.include_dirs) step.argv.push_back("-I" + dir);
   step.argv.insert(step.argv.end(),
-                   {"-MD", "-MF", k_dep_file, k_shim_file, "-o", k_library_file, "-Wl,-z,defs"});
-  step.inputs = {k_shim_file};
-  step.outputs = {k_library_file};
+                   {"-MD", "-MF", k_dep_file, k_fill_shim, "-o", k_fill_library, "-Wl,-z,defs"});
+  step.inputs = {k_fill_shim};
+  step.outputs = {k_fill_library};
   plan.steps.push_back(std::move(step));
   plan.depfiles = {k_dep_file};
   plan.system_dirs = tool.system_dirs;
-  plan.library = k_library_file;
+  plan.library = k_fill_library;
   plan.environment = native::compiler_environment(around);
   plan.deadline_seconds = request.build_seconds;
   plan.tool_identity = tool.identity;
@@ -94,7 +94,7 @@ base::Status read_fill(const FillRequest& request, const model::BuildPlan& plan,
   for (const auto& message : native::parse_messages(said, request.sources)) {
     if (message.severity != "error") continue;
     found = message.text;
-    if (!message.file.empty() && message.file != k_shim_file)
+    if (!message.file.empty() && message.file != k_fill_shim)
       where = fmt::format("{}:{}:{}", message.file, message.line, message.column);
     break;
   }

@@ -1,7 +1,7 @@
 // The cuda lane: CUDA C++ and PTX, built by nvcc into a shared library with the runtime inside.
 #pragma once
 
-#include "lanes/native/unit.hpp"
+#include "lanes/lane.hpp"
 
 namespace ako::lanes::cuda {
 
@@ -20,10 +20,5 @@ public:
               const base::fs::path& scratch) const override;
   base::Expected<model::SourceText> microbench(const model::Contract& contract) const override;
 };
-
-/// The complete words for nvcc but input, output and architectures: the language, the contract's
-/// flags, and what the lane adds (-lineinfo, ptxas' report, position-independent hidden code).
-/// Kind invalid for flags that would change what is built.
-base::Expected<std::vector<std::string>> flags_of(const native::Unit& unit);
 
 } // namespace ako::lanes::cuda

@@ -2,6 +2,7 @@
 #include "lanes/native/microbench.hpp"
 #include "lanes/cuda/driver.hpp"
 #include "lanes/cuda/microbench_text.hpp"
+#include "lanes/cuda/plan.hpp"
 
 #include <fmt/format.h>
 
@@ -12,14 +13,17 @@ using namespace native;
 
 namespace {
 
-std::string compile_line(const model::Contract& contract, const Unit& unit) {
+std::string compile_line(const Dialect& dialect, const model::Contract& contract,
+                         const Unit& unit) {
   std::string words = contract.kernel.compiler.empty() ? "nvcc" : contract.kernel.compiler;
-  words += " -std=c++20 -O3 -lineinfo";
+  if (!any_starts(unit.flags, "-std=")) words += " " + dialect.standard;
+  words += " -O3 -lineinfo";
+  for (const auto& word : dialect.words) words += " " + word;
   for (const auto& architecture : contract.kernel.architectures)
     words += fmt::format(" -gencode arch=compute_{0},code=sm_{0}", architecture.substr(3));
   if (contract.kernel.architectures.empty()) words += " -arch=native";
   for (const auto& flag : unit.flags)
-    if (!flag.starts_with("-O") && flag != "-lineinfo" && flag != "-std=c++20") words += " " + flag;
+    if (!flag.starts_with("-O") && flag != "-lineinfo") words += " " + flag;
   for (const auto& dir : contract.kernel.include_dirs) words += " -I" + dir;
   for (const auto& source : unit.sources)
     if (source.ends_with(".cu") || source.ends_with(".cpp")) words += " " + source;
@@ -28,12 +32,12 @@ std::string compile_line(const model::Contract& contract, const Unit& unit) {
 
 } // namespace
 
-Expected<model::SourceText> Driver::microbench(const model::Contract& contract) const {
+Expected<model::SourceText> microbench_in(const Dialect& dialect, const model::Contract& contract) {
   BuildRequest request;
   request.contract = &contract;
   AKO_TRY(const Unit unit, unit_of(request));
-  AKO_TRY_STATUS(flags_of(unit).map([](const auto&) {}));
-  AKO_TRY(const auto arguments, arguments_of(contract, model::Lane::cuda, Role::candidate));
+  AKO_TRY_STATUS(flags_of(unit, dialect).map([](const auto&) {}));
+  AKO_TRY(const auto arguments, arguments_of(contract, dialect.lane, Role::candidate));
   AKO_TRY(const auto shapes, model::resolve_all(contract));
   if (shapes.empty())
     return base::fail(base::ErrorKind::invalid, "a contract without shapes has no microbench",
@@ -47,7 +51,7 @@ Expected<model::SourceText> Driver::microbench(const model::Contract& contract) 
       "// those of events around each call, queued behind a gate: about a microsecond more than\n"
       "// ako's device clock, which asks the device when its work began and ended.\n"
       "#ifndef KERNEL_FILE\n#define KERNEL_FILE \"../{}\"\n#endif\n#include KERNEL_FILE\n",
-      compile_line(contract, unit), contract.kernel.name, unit.entry.file);
+      compile_line(dialect, contract, unit), contract.kernel.name, unit.entry.file);
   text += k_microbench_text;
   text += "\n" + call_text("call_kernel", unit.entry.symbol, arguments);
   if (!unit.prepare.empty()) text += call_text("call_prepare", unit.prepare, arguments);
@@ -65,6 +69,10 @@ Expected<model::SourceText> Driver::microbench(const model::Contract& contract) 
                   unit.plan.empty() ? "nullptr" : "call_plan");
   return model::SourceText{fmt::format("bench/bench_{}.cu", contract.kernel.name), std::move(text),
                            false};
+}
+
+Expected<model::SourceText> Driver::microbench(const model::Contract& contract) const {
+  return microbench_in({}, contract);
 }
 
 } // namespace ako::lanes::cuda

@@ -190,7 +190,8 @@ Expected<Tool> find_nvcc(const std::string& wanted, const Surroundings& around,
   return missing("PATH", {}, said);
 }
 
-Probe probe_nvcc(const std::string& wanted, const Surroundings& around, const fs::path& scratch) {
+Probe probe_nvcc(const std::string& wanted, const Surroundings& around, const fs::path& scratch,
+                 const ProbeMore& more) {
   Probe probe;
   auto tool = find_nvcc(wanted, around, &probe.looked);
   if (!tool) {
@@ -201,10 +202,11 @@ Probe probe_nvcc(const std::string& wanted, const Surroundings& around, const fs
   probe.tool = *tool;
   probe.next = k_remedy;
   const fs::path source = scratch / "probe.cu", library = scratch / "probe.so";
-  const char* text = "__global__ void kernel(int* x) { *x = 1; }\n"
-                     "extern \"C\" int ako_probe(int* x, cudaStream_t stream) {\n"
-                     "  kernel<<<1, 1, 0, stream>>>(x);\n"
-                     "  return static_cast<int>(cudaGetLastError());\n}\n";
+  const std::string text = more.first_lines +
+                           "__global__ void kernel(int* x) { *x = 1; }\n"
+                           "extern \"C\" int ako_probe(int* x, cudaStream_t stream) {\n"
+                           "  kernel<<<1, 1, 0, stream>>>(x);\n"
+                           "  return static_cast<int>(cudaGetLastError());\n}\n";
   if (auto wrote = base::write_file_atomic(source, text); !wrote) {
     probe.summary = wrote.error().text();
     probe.next = "make the temporary folder writable";
@@ -214,6 +216,7 @@ Probe probe_nvcc(const std::string& wanted, const Surroundings& around, const fs
   options.argv = {tool->path,      "-shared",  "-Xcompiler",
                   "-fPIC",         "-gencode", "arch=compute_90,code=sm_90",
                   source.string(), "-o",       library.string()};
+  options.argv.insert(options.argv.end(), more.words.begin(), more.words.end());
   options.env = nvcc_environment(around);
   options.deadline = base::Deadline::after_seconds(60);
   auto result = around.runner(options);

@@ -11,9 +11,15 @@ namespace ako::lanes::cuda {
 base::Expected<Tool> find_nvcc(const std::string& wanted, const Surroundings& around,
                                std::vector<std::string>* looked = nullptr);
 
+/// What a probe compiles besides its five lines.
+struct ProbeMore {
+  std::vector<std::string> words; ///< for nvcc
+  std::string first_lines;        ///< of the file
+};
+
 /// Compiles five lines for sm_90 in `scratch`.
 Probe probe_nvcc(const std::string& wanted, const Surroundings& around,
-                 const base::fs::path& scratch);
+                 const base::fs::path& scratch, const ProbeMore& more = {});
 
 /// What compilers see of the surroundings, without what would change nvcc's words in secret.
 std::vector<std::string> nvcc_environment(const Surroundings& around);

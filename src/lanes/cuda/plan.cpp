@@ -224,10 +224,11 @@ Expected<std::vector<Architecture>> architectures_of(const BuildRequest& request
        .next = fmt::format("add \"{}\"", suited(*device, find_features(request.sources)).text())});
 }
 
-Expected<std::vector<std::string>> flags_of(const Unit& unit) {
+Expected<std::vector<std::string>> flags_of(const Unit& unit, const Dialect& dialect) {
   std::vector<std::string> flags = {"-Xcompiler", "-fPIC,-fvisibility=hidden", "-cudart", "static"};
   if (!any_starts(unit.flags, "-std=") && !any_starts(unit.flags, "--std"))
-    flags.push_back("-std=c++20");
+    flags.push_back(dialect.standard);
+  flags.insert(flags.end(), dialect.words.begin(), dialect.words.end());
   if (!any_starts(unit.flags, "-O")) flags.push_back("-O3");
   if (!any_starts(unit.flags, "-G") && !any_starts(unit.flags, "--device-debug"))
     flags.push_back("-lineinfo");
@@ -245,15 +246,15 @@ Expected<std::vector<std::string>> flags_of(const Unit& unit) {
   return flags;
 }
 
-Expected<model::BuildPlan> Driver::plan(const BuildRequest& request, const Tool& tool,
-                                        const Surroundings& around) const {
+Expected<model::BuildPlan> plan_in(const Dialect& dialect, const BuildRequest& request,
+                                   const Tool& tool, const Surroundings& around) {
   AKO_TRY(const Unit unit, unit_of(request));
   AKO_TRY_STATUS(check_sources(request, unit));
   AKO_TRY_STATUS(check_entry(unit));
-  AKO_TRY(auto flags, flags_of(unit));
+  AKO_TRY(auto flags, flags_of(unit, dialect));
   AKO_TRY(const auto architectures, architectures_of(request));
   for (const auto& dir : request.contract->kernel.include_dirs) flags.push_back("-I" + dir);
-  AKO_TRY(std::string shim, shim_text(*request.contract, model::Lane::cuda, request.role, unit));
+  AKO_TRY(std::string shim, shim_text(*request.contract, dialect.lane, request.role, unit));
   model::BuildPlan plan;
   plan.label = label_of(request.role, request.baseline);
   plan.snapshot = request.sources.snapshot.hash;
@@ -288,6 +289,11 @@ Expected<model::BuildPlan> Driver::plan(const BuildRequest& request, const Tool&
   plan.tool_identity = tool.identity;
   plan.key = key_of(plan, around);
   return plan;
+}
+
+Expected<model::BuildPlan> Driver::plan(const BuildRequest& request, const Tool& tool,
+                                        const Surroundings& around) const {
+  return plan_in({}, request, tool, around);
 }
 
 Expected<Tool> Driver::find_tool(const model::Contract& contract,

@@ -162,9 +162,13 @@ void warn_of_left_out(BuildResult& result, const BuildRequest& request) {
 
 } // namespace
 
-BuildResult Driver::read(const BuildRequest& request, const model::BuildPlan& plan,
-                         const model::BuildRun& run) const {
-  Words words{model::Lane::cuda, k_compiler_remedy, [&](const std::string& said) {
+BuildResult read_in(model::Lane lane,
+                    const std::function<std::optional<Error>(const std::string&)>& explain,
+                    const BuildRequest& request, const model::BuildPlan& plan,
+                    const model::BuildRun& run) {
+  Words words{lane, k_compiler_remedy, [&](const std::string& said) {
+                if (explain)
+                  if (auto error = explain(said)) return error;
                 if (auto error = explain_machine(said)) return error;
                 if (auto error = explain_architecture(said, request)) return error;
                 if (auto error = explain_shared(said)) return error;
@@ -181,6 +185,11 @@ BuildResult Driver::read(const BuildRequest& request, const model::BuildPlan& pl
   result.artifact->resources =
       resource_report(said, library ? std::string_view(*library) : std::string_view());
   return result;
+}
+
+BuildResult Driver::read(const BuildRequest& request, const model::BuildPlan& plan,
+                         const model::BuildRun& run) const {
+  return read_in(model::Lane::cuda, {}, request, plan, run);
 }
 
 model::LaunchSpec Driver::launch_spec(const BuildRequest& request,

@@ -378,7 +378,9 @@ std::optional<base::Error> explain_shim_error(std::string_view text, model::Lane
     return make_error(entry, fmt::format("'{}' returns the wrong type", entry.symbol),
                       parts.empty() ? "" : parts[0],
                       lane == model::Lane::cpu ? "void, or int with 0 for success"
-                                               : "void, cudaError_t, or int with 0 for success",
+                      : lane == model::Lane::cutlass
+                          ? "void, cudaError_t, cutlass::Status, or int with 0 for success"
+                          : "void, cudaError_t, or int with 0 for success",
                       "change what the function returns");
   }
   return std::nullopt;

@@ -56,13 +56,15 @@ std::optional<Error> machine_fault(const std::string& text) {
                  {},
                  "free some space, or set TMPDIR and XDG_CACHE_HOME to folders with space"};
   if (contains(text, "Killed signal terminated program") || contains(text, "out of memory") ||
-      contains(text, "virtual memory exhausted"))
-    return Error{ErrorKind::environment,
-                 "the compiler ran out of memory",
-                 "build",
-                 "the compiler was killed",
-                 {},
-                 "free some memory, or make the source simpler"};
+      contains(text, "virtual memory exhausted") || contains(text, "died due to signal 9"))
+    return Error{
+        ErrorKind::environment,
+        "the compiler ran out of memory",
+        "build",
+        "the compiler was killed",
+        {},
+        "free some memory, build fewer things at a time, or make the source simpler: fewer "
+        "instances in one file"};
   if (contains(text, "cannot execute 'cc1plus'") ||
       contains(text, "error trying to exec 'cc1plus'"))
     return Error{ErrorKind::environment,

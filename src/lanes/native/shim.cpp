@@ -42,6 +42,17 @@ std::vector<std::string> element_types(Dtype dtype) {
   return {"std::uint8_t"};
 }
 
+/// CUTLASS' own types of the same bits, which the lane of its name takes as well.
+const char* cutlass_type(Dtype dtype) {
+  switch (dtype) {
+  case Dtype::float16: return "ako_shim_::cutlass_half_";
+  case Dtype::bfloat16: return "ako_shim_::cutlass_brain_";
+  case Dtype::float8_e4m3fn: return "ako_shim_::cutlass_e4m3_";
+  case Dtype::float8_e5m2: return "ako_shim_::cutlass_e5m2_";
+  default: return nullptr;
+  }
+}
+
 /// The toolkit's own types come first on the cuda lane.
 std::vector<std::string> element_types(Dtype dtype, model::Lane lane) {
   auto types = element_types(dtype);
@@ -57,6 +68,7 @@ std::vector<std::string> element_types(Dtype dtype, model::Lane lane) {
   case Dtype::float4_e2m1fn: first("__nv_fp4x2_e2m1"); break;
   default: break;
   }
+  if (lane == model::Lane::cutlass && cutlass_type(dtype) != nullptr) first(cutlass_type(dtype));
   return types;
 }
 
@@ -108,6 +120,10 @@ std::vector<std::string> tensor_types(const model::Contract& contract, model::La
 std::string display_type(std::string type) {
   if (type == "ako_shim_::half_") return "_Float16";
   if (type == "ako_shim_::brain_") return "__bf16";
+  if (type == "ako_shim_::cutlass_half_") return "cutlass::half_t";
+  if (type == "ako_shim_::cutlass_brain_") return "cutlass::bfloat16_t";
+  if (type == "ako_shim_::cutlass_e4m3_") return "cutlass::float_e4m3_t";
+  if (type == "ako_shim_::cutlass_e5m2_") return "cutlass::float_e5m2_t";
   return type.starts_with("std::") ? type.substr(5) : type;
 }
 
@@ -305,8 +321,10 @@ Expected<std::string> shim_text(const model::Contract& contract, model::Lane lan
   std::string text = fmt::format("#include \"{}\"\n", unit.entry.file);
   if (cuda)
     text += "#line 1 \"ako-shim-types\"\n" + cuda_headers(contract) +
-            fmt::format("#define AKO_SHIM_LAUNCH_STATUS {}\n", model::k_launch_status) +
-            k_cuda_lane_types;
+            fmt::format("#define AKO_SHIM_LAUNCH_STATUS {}\n#define AKO_SHIM_CUTLASS_STATUS {}\n",
+                        model::k_launch_status, model::k_cutlass_status) +
+            k_cuda_lane_types +
+            (lane == model::Lane::cutlass ? k_cutlass_lane_types : k_no_cutlass_types);
   else text += k_cpu_lane_types;
   text += k_shim_types;
   AKO_TRY_STATUS(check_symbol(unit.entry.symbol, "entry.symbol"));

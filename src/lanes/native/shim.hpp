@@ -4,14 +4,16 @@
 // Rules, checked by the compiler against the function's own type:
 //   tensor   const E* or const void* for role in; E* or void* for out, inout, workspace
 //            E: the dtype's C++ type; bfloat16, float16: uint16_t (or _Float16, __bf16; on the cuda
-//            lane __nv_bfloat16, __half); fp8, fp4, int4: uint8_t (or __nv_fp8_e4m3, ...)
+//            lane __nv_bfloat16, __half); fp8, fp4, int4: uint8_t (or __nv_fp8_e4m3, ...); on the
+//            cutlass lane also cutlass::bfloat16_t, half_t, float_e4m3_t, float_e5m2_t
 //   axis     int, unsigned, long, long long and their unsigned forms, where the axis' declared
 //   range
 //            fits the type; an axis without `max` goes into a 32-bit type behind a check at run
 //            time (ako_call returns k_range_status)
 //   scalar   float32 and narrower: float or double; float64: double; integers as axes are
 //   stream   cuda lane: cudaStream_t or void*, last unless kernel.args places "stream" elsewhere
-//   returns  void, or int with 0 = ok; on the cuda lane also cudaError_t
+//   returns  void, or int with 0 = ok; on the cuda lane also cudaError_t; on the cutlass lane also
+//            cutlass::Status, which becomes model::k_cutlass_status - the status
 // On the cuda lane the shim asks for the runtime's last error after each call, so that a launch
 // that failed is seen even where the entry does not say so: model::k_launch_status - the error.
 #pragma once

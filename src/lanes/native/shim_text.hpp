@@ -21,6 +21,7 @@ using brain_ = no_brain_;
 #endif
 struct no_result_;
 using error_ = no_result_;
+using status_ = no_result_;
 inline int done_(int status) { return status; }
 } // namespace ako_shim_
 )shim";
@@ -49,6 +50,37 @@ inline int done_(cudaError_t status) {
   return error == cudaSuccess ? 0 : AKO_SHIM_LAUNCH_STATUS - static_cast<int>(error);
 }
 } // namespace ako_shim_
+)shim";
+
+inline constexpr const char* k_no_cutlass_types = R"shim(
+namespace ako_shim_ { struct no_status_; using status_ = no_status_; }
+)shim";
+
+/// A file that includes nothing of CUTLASS, as references do, needs nothing of it here either. A
+/// launch that failed says more than the kErrorInternal that CUTLASS makes of it.
+inline constexpr const char* k_cutlass_lane_types = R"shim(
+#ifdef CUTLASS_HOST_DEVICE
+#include <cutlass/cutlass.h>
+#include <cutlass/numeric_types.h>
+namespace ako_shim_ {
+using status_ = cutlass::Status;
+using cutlass_half_ = cutlass::half_t;
+using cutlass_brain_ = cutlass::bfloat16_t;
+using cutlass_e4m3_ = cutlass::float_e4m3_t;
+using cutlass_e5m2_ = cutlass::float_e5m2_t;
+inline int done_(cutlass::Status status) {
+  const cudaError_t last = cudaGetLastError();
+  const bool own = status != cutlass::Status::kSuccess && status != cutlass::Status::kErrorInternal;
+  if (last != cudaSuccess && !own) return AKO_SHIM_LAUNCH_STATUS - static_cast<int>(last);
+  return status == cutlass::Status::kSuccess ? 0 : AKO_SHIM_CUTLASS_STATUS - static_cast<int>(status);
+}
+} // namespace ako_shim_
+#else
+namespace ako_shim_ {
+struct no_status_; using status_ = no_status_;
+struct cutlass_half_; struct cutlass_brain_; struct cutlass_e4m3_; struct cutlass_e5m2_;
+}
+#endif
 )shim";
 
 inline constexpr const char* k_shim_types = R"shim(
@@ -115,8 +147,8 @@ template <int Number, class Takes, class Gives> struct argument_ {
   static constexpr bool ok = Gives::template takes<Takes>();
 };
 template <class R> struct result_ {
-  static_assert(std::is_void_v<R> || one_of_<R, int, error_>, "AKO_RESULT");
-  static constexpr bool ok = std::is_void_v<R> || one_of_<R, int, error_>;
+  static_assert(std::is_void_v<R> || one_of_<R, int, error_, status_>, "AKO_RESULT");
+  static constexpr bool ok = std::is_void_v<R> || one_of_<R, int, error_, status_>;
 };
 template <class F> struct function_ {
   static_assert(signature_<F>::function, "AKO_FUNCTION");

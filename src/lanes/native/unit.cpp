@@ -1,5 +1,7 @@
 #include "lanes/native/unit.hpp"
 
+#include "base/cpp_scan.hpp"
+
 #include <algorithm>
 
 namespace ako::lanes::native {
@@ -7,6 +9,27 @@ namespace ako::lanes::native {
 using base::ErrorKind;
 using base::Expected;
 using base::fail;
+
+namespace {
+
+/// `symbol` where the file defines such a function, in C++ or Python; else nothing. A baseline is
+/// somebody else's file: what the kernel has beside its entry, it may lack.
+std::string if_defined(const BuildRequest& request, const std::string& file,
+                       const std::string& symbol) {
+  const auto* source = request.sources.find(file);
+  if (symbol.empty() || source == nullptr) return {};
+  if (file.ends_with(".py"))
+    return ("\n" + source->content).find("\ndef " + symbol + "(") != std::string::npos
+               ? symbol
+               : std::string();
+  const auto functions = base::find_functions(source->content);
+  const bool there =
+      std::any_of(functions.begin(), functions.end(),
+                  [&](const base::Function& function) { return function.qualified == symbol; });
+  return there ? symbol : std::string();
+}
+
+} // namespace
 
 bool any_starts(const std::vector<std::string>& flags, std::string_view prefix) {
   return std::any_of(flags.begin(), flags.end(),
@@ -25,7 +48,8 @@ Expected<Unit> unit_of(const BuildRequest& request) {
                     baseline.flags.empty() && baseline.lane == contract.kernel.lane
                         ? contract.kernel.flags
                         : baseline.flags,
-                    contract.kernel.prepare, contract.kernel.plan};
+                    if_defined(request, baseline.entry.file, contract.kernel.prepare),
+                    if_defined(request, baseline.entry.file, contract.kernel.plan)};
     return fail(ErrorKind::invalid, "the contract has no such baseline",
                 {.where = "[[baseline]]", .found = request.baseline, .allowed = {}, .next = {}});
   }

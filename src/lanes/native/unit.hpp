@@ -12,7 +12,8 @@ struct Unit {
   std::string prepare, plan;
 };
 
-/// A baseline without flags of its own takes the kernel's, when both are of one lane.
+/// A baseline without flags of its own takes the kernel's, when both are of one lane; it has the
+/// kernel's prepare and plan where its file defines functions of those names.
 base::Expected<Unit> unit_of(const BuildRequest& request);
 
 /// Kind invalid when a file that the unit names is not among the request's sources.

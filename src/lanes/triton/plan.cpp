@@ -2,6 +2,7 @@
 #include "lanes/native/tools.hpp"
 #include "lanes/triton/driver.hpp"
 #include "lanes/triton/interpreter.hpp"
+#include "lanes/triton/python.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -33,7 +34,7 @@ Json argument(const char* kind, int index, const std::string& name) {
 
 /// kernel.args, else tensors, scalars, var axes. The stream is the current one of torch; it is
 /// handed over as well where the arguments of a Python kernel name it.
-Expected<Json> arguments_of(const model::Contract& contract) {
+Expected<Json> arguments_of(model::Lane lane, const model::Contract& contract) {
   Json list = Json::array();
   auto names = contract.kernel.args;
   if (names.empty()) {
@@ -50,7 +51,7 @@ Expected<Json> arguments_of(const model::Contract& contract) {
     else if (const int axis = index_of(contract.axes, name); axis >= 0)
       list.push_back(argument("axis", axis, name));
     else if (name == "stream") {
-      if (contract.kernel.lane == model::Lane::triton) list.push_back(argument("stream", 0, name));
+      if (contract.kernel.lane == lane) list.push_back(argument("stream", 0, name));
     } else
       return fail(ErrorKind::invalid, "an argument of the entry is nothing of the contract's",
                   {.where = "kernel.args",
@@ -69,7 +70,7 @@ Expected<int> slow_down_of(const Unit& unit) {
       return fail(ErrorKind::invalid, "a Python file is compiled with no flags",
                   {.where = "flags",
                    .found = flag,
-                   .allowed = "none; options of a Triton kernel stand at its launch",
+                   .allowed = "none; options of a kernel stand at its launch",
                    .next = "remove the flag"});
     share = std::atoi(flag.c_str() + k_slow_flag.size());
   }
@@ -77,9 +78,9 @@ Expected<int> slow_down_of(const Unit& unit) {
 }
 
 /// A unit's flags belong to another lane when the role has none of its own.
-Expected<Unit> python_unit(const BuildRequest& request) {
+Expected<Unit> python_unit(model::Lane lane, const BuildRequest& request) {
   AKO_TRY(Unit unit, unit_of(request));
-  if (request.contract->kernel.lane == model::Lane::triton) return unit;
+  if (request.contract->kernel.lane == lane) return unit;
   std::erase_if(unit.flags, [](const std::string& flag) { return flag.starts_with(k_slow_flag); });
   unit.prepare.clear();
   unit.plan.clear();
@@ -88,15 +89,24 @@ Expected<Unit> python_unit(const BuildRequest& request) {
 
 } // namespace
 
+Expected<Tool> find_tool_in(model::Lane lane, const model::Contract& contract,
+                            const Surroundings& around) {
+  return find_interpreter(contract.kernel.lane == lane ? contract.kernel.compiler : "", around);
+}
+
 Expected<Tool> Driver::find_tool(const model::Contract& contract,
                                  const Surroundings& around) const {
-  return find_interpreter(
-      contract.kernel.lane == model::Lane::triton ? contract.kernel.compiler : "", around);
+  return find_tool_in(lane(), contract, around);
 }
 
 Expected<model::BuildPlan> Driver::plan(const BuildRequest& request, const Tool& tool,
                                         const Surroundings& around) const {
-  AKO_TRY(const Unit unit, python_unit(request));
+  return plan_in(lane(), request, tool, around);
+}
+
+Expected<model::BuildPlan> plan_in(model::Lane lane, const BuildRequest& request, const Tool& tool,
+                                   const Surroundings& around) {
+  AKO_TRY(const Unit unit, python_unit(lane, request));
   AKO_TRY_STATUS(check_sources(request, unit));
   AKO_TRY(const base::fs::path package, worker_package());
   AKO_TRY(const int slow_down, slow_down_of(unit));
@@ -105,12 +115,13 @@ Expected<model::BuildPlan> Driver::plan(const BuildRequest& request, const Tool&
                 {"prepare", unit.prepare},
                 {"plan", unit.plan},
                 {"slow_down", slow_down},
-                {"roots", request.contract->kernel.lane == model::Lane::triton
+                {"lane", model::to_string(lane)},
+                {"roots", request.contract->kernel.lane == lane
                               ? request.contract->kernel.include_dirs
                               : std::vector<std::string>()},
                 {"output", k_bundle_file},
                 {"depfile", k_dep_file}};
-  AKO_TRY(order["arguments"], arguments_of(*request.contract));
+  AKO_TRY(order["arguments"], arguments_of(lane, *request.contract));
   order["staged"] = Json::array();
   for (const auto& file : request.sources.texts) order["staged"].push_back(file.path);
 

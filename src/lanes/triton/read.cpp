@@ -3,6 +3,7 @@
 #include "base/hash.hpp"
 #include "lanes/triton/driver.hpp"
 #include "lanes/triton/interpreter.hpp"
+#include "lanes/triton/python.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -21,16 +22,21 @@ constexpr const char* k_remedy = "name another interpreter in kernel.compiler or
 
 /// The interpreter lacks what a file imports: the machine's fault, not the file's.
 std::optional<Error> explain(const std::string& said, const std::string& interpreter) {
-  for (const char* name : {"torch", "triton", "numpy"}) {
+  constexpr std::pair<const char*, const char*> k_packages[] = {{"torch", "torch"},
+                                                                {"triton", "triton"},
+                                                                {"numpy", "numpy"},
+                                                                {"cutlass", "nvidia-cutlass-dsl"},
+                                                                {"cuda", "cuda-python"}};
+  for (const auto& [name, package] : k_packages) {
     const auto at = said.find(fmt::format("no module named '{}'", name));
     if (at == std::string::npos) continue;
     const auto begin = said.rfind('\n', at) + 1;
     return Error{ErrorKind::environment,
-                 fmt::format("this interpreter has no {}", name),
+                 fmt::format("this interpreter has no {}", package),
                  interpreter,
                  said.substr(begin, said.find('\n', at) - begin),
                  fmt::format("an interpreter that can import {}", name),
-                 fmt::format("install {} there, or {}", name, k_remedy)};
+                 fmt::format("install {} there, or {}", package, k_remedy)};
   }
   return std::nullopt;
 }
@@ -57,11 +63,20 @@ base::Hash code_hash(const Json& bundle) {
 
 BuildResult Driver::read(const BuildRequest& request, const model::BuildPlan& plan,
                          const model::BuildRun& run) const {
+  return read_in(lane(), request, plan, run);
+}
+
+model::LaunchSpec Driver::launch_spec(const BuildRequest& request,
+                                      const model::Artifact& artifact) const {
+  return launch_spec_in(lane(), request, artifact);
+}
+
+BuildResult read_in(model::Lane lane, const BuildRequest& request, const model::BuildPlan& plan,
+                    const model::BuildRun& run) {
   const std::string interpreter = plan.steps[0].argv[0];
-  BuildResult result =
-      read_run(request, plan, run, {model::Lane::triton, k_remedy, [&](const std::string& said) {
-                                      return explain(said, interpreter);
-                                    }});
+  BuildResult result = read_run(request, plan, run, {lane, k_remedy, [&](const std::string& said) {
+                                                       return explain(said, interpreter);
+                                                     }});
   if (!result.artifact) return result;
   Json resources = {{"interpreter", interpreter},
                     {"version", plan.tool_identity.substr(0, plan.tool_identity.find(" | "))},
@@ -78,10 +93,10 @@ BuildResult Driver::read(const BuildRequest& request, const model::BuildPlan& pl
   return result;
 }
 
-model::LaunchSpec Driver::launch_spec(const BuildRequest& request,
-                                      const model::Artifact& artifact) const {
-  model::LaunchSpec spec = launch_spec_of(request, artifact, model::Lane::triton);
-  const bool own = request.contract->kernel.lane == model::Lane::triton;
+model::LaunchSpec launch_spec_in(model::Lane lane, const BuildRequest& request,
+                                 const model::Artifact& artifact) {
+  model::LaunchSpec spec = launch_spec_of(request, artifact, lane);
+  const bool own = request.contract->kernel.lane == lane;
   spec.has_prepare = spec.has_prepare && own;
   spec.has_plan = spec.has_plan && own;
   const auto python = base::get_or<Json>(artifact.resources, "python", Json::object());
@@ -117,10 +132,13 @@ std::string resource_text(const Json& report) {
     text += fmt::format("{} {}: ", base::get_or<std::string>(kernel, "kernel", "kernel"),
                         base::get_or<std::string>(kernel, "architecture", ""));
     if (number("registers") >= 0) text += fmt::format("{} registers, ", number("registers"));
-    text += fmt::format("{} B shared, ", std::max<std::int64_t>(0, number("shared_bytes")));
+    if (number("shared_bytes") >= 0) text += fmt::format("{} B shared, ", number("shared_bytes"));
     if (number("spills") > 0) text += fmt::format("SPILLS {}, ", number("spills"));
     else if (number("spills") == 0) text += "no spills, ";
-    text += fmt::format("{} warps, {} stages\n", number("warps"), number("stages"));
+    if (number("warps") >= 0)
+      text += fmt::format("{} warps, {} stages\n", number("warps"), number("stages"));
+    else
+      text += fmt::format("compiled in {:.2f} s\n", static_cast<double>(number("took_ns")) / 1e9);
   }
   for (const auto& choice : base::get_or<Json>(report, "tuned", Json::array()))
     text += fmt::format("{} tuned for {}: {} of {} configurations\n",
@@ -131,6 +149,15 @@ std::string resource_text(const Json& report) {
   const auto seconds = [&](const char* key) {
     return static_cast<double>(base::get_or<std::int64_t>(report, key, 0)) / 1e9;
   };
+  // A jitted function that is called itself is traced and looked up again by every call.
+  if (const auto calls = base::get_or<std::int64_t>(report, "implicit_calls", 0); calls > 0)
+    text += fmt::format(
+        "implicit JIT: {}, {} calls without an executor; {:.1f} us of the host's time a call "
+        "beside "
+        "the launch, none of the kernel's: cute.compile once and call what it gives\n",
+        fmt::format("{}", fmt::join(strings(report, "implicit_functions"), ", ")), calls,
+        static_cast<double>(base::get_or<std::int64_t>(report, "implicit_overhead_ns", 0)) / 1e3 /
+            static_cast<double>(calls));
   if (seconds("first_call_ns") > 0)
     text += fmt::format("outside the samples: importing {:.2f} s, compiling and tuning {:.2f} s\n",
                         seconds("import_ns"), seconds("first_call_ns"));

@@ -11,7 +11,7 @@ namespace {
 
 enum class Language { native, python };
 
-bool word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// Spots of code blanked out: comments and strings become spaces, lines keep their places.
 class Blanked {
@@ -56,7 +56,7 @@ private:
     }
     if (here("\"")) return quoted('"');
     // 1'000 in C++ is a number.
-    if (here("'") && (python || m_at == 0 || !word(m_text[m_at - 1]))) return quoted('\'');
+    if (here("'") && (python || m_at == 0 || !is_word_char(m_text[m_at - 1]))) return quoted('\'');
     copy(1);
   }
 
@@ -72,12 +72,12 @@ std::vector<std::size_t> calls_in(const std::string& code, const std::string& ca
   for (std::size_t at = code.find(call); at != std::string::npos; at = code.find(call, at + 1)) {
     if (at > 0) {
       const char before = code[at - 1];
-      if (word(before) || before == ':' || before == '.' ||
+      if (is_word_char(before) || before == ':' || before == '.' ||
           (before == '>' && at > 1 && code[at - 2] == '-'))
         continue;
     }
     std::size_t behind = at + call.size();
-    if (behind < code.size() && word(code[behind])) continue;
+    if (behind < code.size() && is_word_char(code[behind])) continue;
     while (behind < code.size() && std::isspace(static_cast<unsigned char>(code[behind]))) ++behind;
     if (behind < code.size() && code[behind] == '(') out.push_back(at);
   }

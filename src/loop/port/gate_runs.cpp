@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t k_keep_bytes = 8 << 20;
 
-struct Readings {
+struct GateSides {
   std::vector<double> old_values, new_values;
 };
 
@@ -55,7 +55,7 @@ base::Expected<double> value_of(const model::GateSpec& gate, const base::fs::pat
   return profiles::read_number(text, read.how);
 }
 
-std::string list_of(const std::vector<double>& values) {
+std::string values_text(const std::vector<double>& values) {
   std::string out;
   for (const double value : values) out += fmt::format("{}{:.6g}", out.empty() ? "" : ", ", value);
   return out;
@@ -125,7 +125,7 @@ base::Expected<ledger::Validation> run_gate(const model::GateSpec& gate, const G
                                             const model::CommandRunner& runner) {
   ledger::Validation out;
   out.name = "gate:" + gate.name;
-  Readings sides;
+  GateSides sides;
   for (int run = 0; run < 2 * trees.repeats; ++run) {
     // old new, new old, old new: neither side always comes first.
     const bool old_side = ((run / 2) % 2 == 0) == (run % 2 == 0);
@@ -147,7 +147,7 @@ base::Expected<ledger::Validation> run_gate(const model::GateSpec& gate, const G
   out.passed = requirement.met;
   out.detail =
       fmt::format("{}{} (old {}; new {})", requirement.text, requirement.met ? "" : ": not reached",
-                  list_of(sides.old_values), list_of(sides.new_values));
+                  values_text(sides.old_values), values_text(sides.new_values));
   out.data = {{"command", gate.command}, {"read", gate.read},         {"must", gate.must},
               {"old", sides.old_values}, {"new", sides.new_values},   {"old_median", before},
               {"new_median", after},     {"bound", requirement.bound}};

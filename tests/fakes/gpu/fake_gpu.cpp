@@ -32,6 +32,8 @@ struct Physical {
 };
 std::map<Allocation, Physical> g_physical;
 Allocation g_next = 1;
+std::map<Pointer, std::size_t> g_sizes; ///< of plain device memory
+std::size_t g_taken = 0;
 constexpr std::size_t k_granularity = 2 << 20;
 
 } // namespace
@@ -116,15 +118,17 @@ FAKE(int, cuCtxSetLimit)(int, std::size_t) { return 0; }
 FAKE(int, cuCtxResetPersistingL2Cache)() { return 0; }
 FAKE(int, cuMemGetInfo_v2)(std::size_t* free, std::size_t* total) {
   *total = std::size_t{1} << 30;
-  *free = std::size_t{64} << 20;
+  *free = (std::size_t{64} << 20) - g_taken;
   return 0;
 }
 FAKE(int, cuMemAlloc_v2)(Pointer* at, std::size_t bytes) {
   SCRIPTED(cuMemAlloc_v2);
   *at = reinterpret_cast<Pointer>(std::calloc(1, bytes));
+  g_taken += g_sizes[*at] = bytes;
   return *at ? 0 : k_out_of_memory;
 }
 FAKE(int, cuMemFree_v2)(Pointer at) {
+  g_taken -= g_sizes[at];
   std::free(reinterpret_cast<void*>(at));
   return 0;
 }
@@ -142,6 +146,35 @@ FAKE(int, cuMemHostGetDevicePointer_v2)(Pointer* at, void* host, unsigned) {
   *at = reinterpret_cast<Pointer>(host);
   return 0;
 }
+
+namespace {
+struct FakeFunction {
+  std::string name;
+};
+/// What a captured operation is when it is asked; type as the driver counts: 0 kernel, 1 copy, 2
+/// set, 3 host function.
+struct FakeNode {
+  int type = 3;
+  FakeFunction* function = nullptr;
+  unsigned grid = 1, block = 1;
+  std::string parameters;
+  Pointer to = 0, from = 0;
+  unsigned value = 0;
+  std::size_t bytes = 0;
+};
+struct FakeGraph {
+  std::vector<std::function<int()>> work;
+  std::vector<FakeNode> nodes;
+};
+struct FakeEvent {
+  std::uint64_t at = 0;
+};
+std::map<FakeStream*, std::vector<FakeNode>> g_captured;
+void note(Stream stream, FakeNode node) {
+  if (stream_of(stream)->capturing) g_captured[stream_of(stream)].push_back(std::move(node));
+}
+FakeNode* node_of(GraphNode node) { return reinterpret_cast<FakeNode*>(node); }
+} // namespace
 
 namespace {
 
@@ -165,10 +198,12 @@ FAKE(int, cuMemcpyDtoHAsync_v2)(void* to, Pointer from, std::size_t bytes, Strea
 }
 FAKE(int, cuMemcpyDtoDAsync_v2)(Pointer to, Pointer from, std::size_t bytes, Stream stream) {
   SCRIPTED(cuMemcpyDtoDAsync_v2);
+  note(stream, {1, nullptr, 1, 1, {}, to, from, 0, bytes});
   return transfer(stream, reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
 }
 FAKE(int, cuMemsetD8Async)(Pointer to, unsigned char value, std::size_t bytes, Stream stream) {
   SCRIPTED(cuMemsetD8Async);
+  note(stream, {2, nullptr, 1, 1, {}, to, 0, value, bytes});
   return machine().queue(stream_of(stream), [=] {
     std::memset(reinterpret_cast<void*>(to), value, bytes);
     machine().happen(stream_of(stream), 2, "", 300, static_cast<std::int64_t>(bytes));
@@ -214,9 +249,10 @@ FAKE(int, cuMemImportFromShareableHandle)(Allocation* handle, void* in, int) {
 FAKE(int, cuMemAddressReserve)
 (Pointer* at, std::size_t bytes, std::size_t, Pointer wanted, unsigned long long) {
   SCRIPTED(cuMemAddressReserve);
-  if (Script::of_this_process().reserves_elsewhere()) wanted = 0;
-  const int flags =
-      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (wanted ? MAP_FIXED_NOREPLACE : 0);
+  const auto& script = Script::of_this_process();
+  if (script.reserves_elsewhere() || bytes <= script.in_hand()) wanted = 0;
+  // An address is a wish: where something lies already, another one comes.
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* got = mmap(reinterpret_cast<void*>(wanted), bytes, PROT_NONE, flags, -1, 0);
   if (got == MAP_FAILED) return k_out_of_memory;
   *at = reinterpret_cast<Pointer>(got);
@@ -257,6 +293,16 @@ FAKE(int, cuStreamSynchronize)(Stream stream) {
   return machine().drain(stream_of(stream));
 }
 FAKE(int, cuStreamQuery)(Stream) { return 0; }
+FAKE(int, cuStreamGetAttribute)(Stream stream, int, void* value) {
+  SCRIPTED(cuStreamGetAttribute);
+  std::memcpy(value, &stream_of(stream)->policy, sizeof(StreamPolicy));
+  return 0;
+}
+FAKE(int, cuStreamSetAttribute)(Stream stream, int, const void* value) {
+  SCRIPTED(cuStreamSetAttribute);
+  std::memcpy(&stream_of(stream)->policy, value, sizeof(StreamPolicy));
+  return 0;
+}
 FAKE(int, cuStreamWaitValue32_v2)(Stream stream, Pointer at, std::uint32_t value, unsigned) {
   SCRIPTED(cuStreamWaitValue32_v2);
   if (!Script::of_this_process().has_gate()) return k_not_supported;
@@ -272,26 +318,73 @@ FAKE(int, cuStreamBeginCapture_v2)(Stream stream, int) {
   return 0;
 }
 
-namespace {
-struct FakeGraph {
-  std::vector<std::function<int()>> work;
-};
-struct FakeEvent {
-  std::uint64_t at = 0;
-};
-struct FakeFunction {
-  std::string name;
-};
-} // namespace
-
 FAKE(int, cuStreamEndCapture)(Stream stream, Graph* graph) {
   SCRIPTED(cuStreamEndCapture);
   auto* from = stream_of(stream);
   from->capturing = false;
-  *graph = reinterpret_cast<Graph>(new FakeGraph{std::move(from->captured)});
+  *graph = reinterpret_cast<Graph>(
+      new FakeGraph{std::move(from->captured), std::move(g_captured[from])});
   from->captured.clear();
+  g_captured.erase(from);
   return 0;
 }
+FAKE(int, cuGraphGetNodes)(Graph graph, GraphNode* nodes, std::size_t* count) {
+  auto& all = reinterpret_cast<FakeGraph*>(graph)->nodes;
+  if (nodes)
+    for (std::size_t i = 0; i < all.size(); ++i) nodes[i] = reinterpret_cast<GraphNode>(&all[i]);
+  *count = all.size();
+  return 0;
+}
+FAKE(int, cuGraphGetEdges)(Graph graph, GraphNode* from, GraphNode* to, std::size_t* count) {
+  SCRIPTED(cuGraphGetEdges);
+  auto& all = reinterpret_cast<FakeGraph*>(graph)->nodes;
+  *count = all.empty() ? 0 : all.size() - 1;
+  for (std::size_t i = 0; from && i < *count; ++i) {
+    from[i] = reinterpret_cast<GraphNode>(&all[i]);
+    to[i] = reinterpret_cast<GraphNode>(&all[i + 1]);
+  }
+  return 0;
+}
+FAKE(int, cuGraphNodeGetType)(GraphNode node, int* type) {
+  *type = node_of(node)->type;
+  return 0;
+}
+FAKE(int, cuGraphKernelNodeGetParams_v2)(GraphNode node, KernelNode* params) {
+  static void* first = nullptr;
+  first = node_of(node)->parameters.data();
+  params->function = reinterpret_cast<Function>(node_of(node)->function);
+  params->grid[0] = node_of(node)->grid;
+  params->block[0] = node_of(node)->block;
+  params->grid[1] = params->grid[2] = params->block[1] = params->block[2] = 1;
+  params->parameters = &first;
+  return 0;
+}
+FAKE(int, cuGraphKernelNodeGetAttribute)(GraphNode, int, LaunchValue*) { return k_invalid_value; }
+FAKE(int, cuGraphMemcpyNodeGetParams)(GraphNode node, CopyNode* params) {
+  params->from.memory = params->to.memory = 2;
+  params->from.device = node_of(node)->from;
+  params->to.device = node_of(node)->to;
+  params->width = node_of(node)->bytes;
+  params->height = params->depth = 1;
+  return 0;
+}
+FAKE(int, cuGraphMemsetNodeGetParams)(GraphNode node, SetNode* params) {
+  *params = {node_of(node)->to, 0, node_of(node)->value, 1, node_of(node)->bytes, 1};
+  return 0;
+}
+FAKE(int, cuFuncGetName)(const char** name, Function function) {
+  *name = reinterpret_cast<FakeFunction*>(function)->name.c_str();
+  return 0;
+}
+FAKE(int, cuFuncGetParamInfo)
+(Function function, std::size_t index, std::size_t* offset, std::size_t* bytes) {
+  *offset = 0;
+  *bytes = parameter_bytes(reinterpret_cast<FakeFunction*>(function)->name);
+  return index == 0 ? 0 : k_invalid_value;
+}
+FAKE(int, cuFuncGetAttribute)(int*, int, Function) { return k_invalid_value; }
+FAKE(int, cuFuncSetAttribute)(Function, int, int) { return 0; }
+FAKE(int, cuKernelGetFunction)(Function*, Kernel) { return k_invalid_value; }
 FAKE(int, cuGraphInstantiateWithFlags)(GraphExec* exec, Graph graph, unsigned long long) {
   SCRIPTED(cuGraphInstantiateWithFlags);
   *exec = reinterpret_cast<GraphExec>(new FakeGraph(*reinterpret_cast<FakeGraph*>(graph)));
@@ -351,12 +444,13 @@ FAKE(int, cuModuleGetFunction)(Function* function, Module, const char* name) {
   return 0;
 }
 FAKE(int, cuLaunchKernel)
-(Function function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+(Function function, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned, unsigned,
  Stream stream, void** parameters, void**) {
   SCRIPTED(cuLaunchKernel);
   const auto name = reinterpret_cast<FakeFunction*>(function)->name;
   const auto* first = static_cast<const char*>(parameters[0]);
   std::string kept(first, first + parameter_bytes(name));
+  note(stream, {0, reinterpret_cast<FakeFunction*>(function), grid, block, kept, 0, 0, 0, 0});
   return machine().queue(stream_of(stream), [name, kept, stream]() mutable {
     void* arguments[] = {kept.data()};
     const auto before = machine().now();
@@ -367,12 +461,18 @@ FAKE(int, cuLaunchKernel)
     return 0;
   });
 }
+FAKE(int, cuLaunchKernelEx)
+(const LaunchConfig* config, Function function, void** parameters, void** extra) {
+  return cuLaunchKernel(function, config->grid[0], 1, 1, config->block[0], 1, 1, 0, config->stream,
+                        parameters, extra);
+}
 /// For candidates of tests: `body(argument)` as a kernel of that name; `bytes` of argument are
 /// kept.
 FAKE(int, fake_gpu_launch)
 (void* stream, const char* name, void (*body)(void*), const void* argument, std::size_t bytes) {
   SCRIPTED(cuLaunchKernel);
   std::string kept(static_cast<const char*>(argument), bytes);
+  note(static_cast<Stream>(stream), {}); // a function of the host: nobody else can launch it
   return machine().queue(stream_of(static_cast<Stream>(stream)),
                          [name = std::string(name), body, kept, stream]() mutable {
                            body(kept.data());

@@ -19,6 +19,7 @@ u64 timer_ns();        ///< the scripted device's clock; each look moves it on
 u64 cycles();          ///< its SM clock
 u64 load_line(u64 at); ///< a line through the scripted cache
 
+inline void demote_line(u64) {}
 inline u64 thread_index() { return 0; }
 inline u64 thread_count() { return 1; }
 inline u64 index_in_block() { return 0; }

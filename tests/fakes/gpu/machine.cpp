@@ -100,6 +100,7 @@ const std::map<std::string, Kernel>& kernels() {
       AKO_FAKE(ako_touch, TouchParams),
       AKO_FAKE(ako_warm, ReadParams),
       AKO_FAKE(ako_probe, ProbeParams),
+      AKO_FAKE(ako_demote, ReadParams),
       AKO_FAKE(spin_kernel, SpinParams),
       AKO_FAKE(empty_kernel, ReadParams),
       AKO_FAKE(copy_kernel, CopyParams),

@@ -1,6 +1,7 @@
 // The scripted device: memory is host memory, streams are queues, time is made up.
 #pragma once
 
+#include "device/abi.hpp"
 #include "fakes/gpu/script.hpp"
 
 #include <cstdint>
@@ -26,6 +27,7 @@ struct FakeStream {
   std::vector<std::function<int()>> queue;
   bool capturing = false;
   std::vector<std::function<int()>> captured;
+  device::abi::StreamPolicy policy;
 };
 
 class Machine {

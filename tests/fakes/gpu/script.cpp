@@ -63,6 +63,8 @@ void Script::read_line(const std::string& line, const std::string& role) {
     m_attributes[id] = value;
   } else if (verb == "elsewhere" && mine()) {
     m_elsewhere = true;
+  } else if (verb == "hand" && mine()) {
+    words >> m_in_hand;
   } else if (verb == "no" && mine()) {
     m_gate = false;
   }

@@ -8,6 +8,8 @@
 //   devices N                      how many there are (default 1)
 //   attribute ID VALUE             of every device
 //   elsewhere ROLE                 reserved addresses are not those that were asked for
+//   hand ROLE BYTES                reservations up to this size come from what the driver has in
+//                                  hand, whatever address is asked for
 //   no ROLE WHAT                   WHAT = gate: stream memory operations are not supported
 #pragma once
 
@@ -28,6 +30,7 @@ public:
   int attribute(int id, int otherwise) const;
   int devices() const { return m_devices; }
   bool reserves_elsewhere() const { return m_elsewhere; }
+  std::size_t in_hand() const { return m_in_hand; }
   bool has_gate() const { return m_gate; }
 
 private:
@@ -44,6 +47,7 @@ private:
   std::map<std::string, double> m_nvml;
   std::map<int, int> m_attributes;
   int m_devices = 1, m_stuck = 0;
+  std::size_t m_in_hand = 0;
   bool m_elsewhere = false, m_gate = true;
 };
 

@@ -25,6 +25,8 @@ source(const std::string& work = "for (int64_t i = 0; i < w.n; ++i) w.y[i] = 2 *
 #include <cstdlib>
 #include <dlfcn.h>
 #include <string>
+#include <thread>
+#include <unistd.h>
 struct Work { const float* x; float* y; int64_t n; };
 static void body(void* p) { Work& w = *static_cast<Work*>(p); )" +
          work + R"( }
@@ -149,6 +151,105 @@ TEST(Device, WorkInAnotherStreamIsStray) {
   EXPECT_EQ(report->pass_ns, 0);
 }
 
+client::SampleJob both_sets() {
+  client::SampleJob job;
+  job.sets = {0, 1};
+  job.warmup_sets = {2};
+  return job;
+}
+
+TEST(Device, WorkThatComesWhenTheCallIsOverIsStray) {
+  const ScriptedGpu gpu;
+  for (const bool honest : {false, true}) {
+    auto bench = Bench::make(64, 3, 0, k_device);
+    auto worker = bench.worker(source("w.y[0] = 1;", std::string(R"(
+    static void* own = [] {
+      void* made = nullptr;
+      reinterpret_cast<int (*)(void**, unsigned)>(symbol("cuStreamCreate"))(&made, 1);
+      return made;
+    }();
+    static bool once = false;
+    if (!once) std::thread([w]() mutable {
+      usleep(20000);
+      go(own, "axpb", body, &w, sizeof w);
+      reinterpret_cast<int (*)(void*)>(symbol("cuStreamSynchronize"))(own);
+    }))") + (honest ? ".join();" : ".detach();") +
+                                                         R"(
+    once = true;
+    return go(stream, "axpb", body, &w, sizeof w);)"));
+    ASSERT_OK(worker);
+    ASSERT_TRUE(worker->call(0));
+    timespec nap{0, 100'000'000};
+    nanosleep(&nap, nullptr);
+    const auto report = worker->sample(both_sets());
+    ASSERT_OK(report);
+    EXPECT_EQ(report->stray_operations, honest ? 0 : 1);
+  }
+}
+
+TEST(Device, MemoryThatEveryCallKeepsIsCounted) {
+  const ScriptedGpu gpu;
+  for (const bool honest : {false, true}) {
+    auto bench = Bench::make(64, 3, 0, k_device);
+    auto worker = bench.worker(source("w.y[0] = 1;", std::string(R"(
+    static unsigned long long taken = 0;
+    )") + (honest ? "if (!taken)" : "") + R"(
+    reinterpret_cast<int (*)(unsigned long long*, unsigned long)>(symbol("cuMemAlloc_v2"))(
+        &taken, 1 << 20);
+    return go(stream, "axpb", body, &w, sizeof w);)"));
+    ASSERT_OK(worker);
+    const auto report = worker->sample(both_sets());
+    ASSERT_OK(report);
+    EXPECT_EQ(report->device_memory_taken, honest ? 0 : 2 << 20);
+  }
+}
+
+TEST(Device, AStreamLeftWithAPolicyIsPutBackAndNamed) {
+  const ScriptedGpu gpu;
+  auto bench = Bench::make(64, 3, 0, k_device);
+  auto worker = bench.worker(source("w.y[0] = 1;", R"(
+    struct { void* at; unsigned long bytes; float ratio; int hit, miss; char rest[36]; } policy{};
+    policy.at = w.y;
+    policy.bytes = 64;
+    reinterpret_cast<int (*)(void*, int, const void*)>(symbol("cuStreamSetAttribute"))(
+        stream, 1, &policy);
+    return go(stream, "axpb", body, &w, sizeof w);)"));
+  ASSERT_OK(worker);
+  for (int turn = 0; turn < 2; ++turn) {
+    const auto called = worker->call(0);
+    ASSERT_OK(called);
+    EXPECT_THAT(called->changed, testing::ElementsAre("stream_policy"));
+  }
+}
+
+TEST(Device, ALibraryThatComesAlongInACallIsNamed) {
+  const ScriptedGpu gpu;
+  auto bench = Bench::make(64, 3, 0, k_device);
+  auto worker = bench.worker(source("w.y[0] = 1;", R"(
+    static void* library = dlopen("libresolv.so.2", RTLD_NOW);
+    return library ? go(stream, "axpb", body, &w, sizeof w) : 1;)"));
+  ASSERT_OK(worker);
+  const auto called = worker->call(0);
+  ASSERT_OK(called);
+  EXPECT_THAT(called->libraries, testing::Contains(testing::HasSubstr("libresolv.so.2")));
+  const auto again = worker->call(1);
+  ASSERT_OK(again);
+  EXPECT_THAT(again->libraries, testing::IsEmpty());
+}
+
+TEST(Device, AContextThatTheCallTookAwayEndsTheWorkerAlone) {
+  // The stream's handle is none any more when it is waited for.
+  const ScriptedGpu gpu("fail worker cuStreamSynchronize 3 400");
+  auto bench = Bench::make(64, 2, 0, k_device);
+  auto worker = bench.worker(source());
+  ASSERT_OK(worker);
+  const auto called = worker->call(0);
+  ASSERT_FALSE(called);
+  EXPECT_EQ(called.error().kind, client::FailureKind::crashed);
+  EXPECT_THAT(called.error().text, testing::HasSubstr("taken away"));
+  EXPECT_TRUE(bench.keeper.machine_state({}));
+}
+
 TEST(Device, AFaultEndsTheWorkerAndTheKeeperLivesOn) {
   const ScriptedGpu gpu;
   auto bench = Bench::make(64, 2, 0, k_device);
@@ -173,6 +274,16 @@ TEST(Device, AWorkerThatCannotMapTheSameAddressSaysSo) {
   ASSERT_FALSE(worker);
   EXPECT_EQ(worker.error().kind, client::FailureKind::environment);
   EXPECT_THAT(worker.error().text, testing::HasSubstr("same address"));
+}
+
+TEST(Device, BuffersLieWhereTheyAreWantedWhateverTheDriverHasInHand) {
+  const ScriptedGpu gpu("hand any 1073741824");
+  auto bench = Bench::make(64, 1, 0, k_device);
+  auto worker = bench.worker(source());
+  ASSERT_OK(worker);
+  ASSERT_OK(worker->call(0));
+  fetch(bench, 0);
+  EXPECT_EQ(bench.wrong_elements(0), 0);
 }
 
 TEST(Device, TheMachineStateTellsClocksAndReasons) {

@@ -53,6 +53,30 @@ TEST(Assign, WorkOutsideEveryWindowIsStray) {
   EXPECT_EQ(calls[0].span_ns, 0);
 }
 
+TEST(Assign, AKernelThatStartsWhileTheOneBeforeEndsIsTimedFromItsBegin) {
+  std::vector<TimedCall> calls;
+  int stray = 0;
+  std::vector<Record> records{ours("ako_sweep", 0, 100), theirs(95, 150),
+                              ours("ako_mark", 160, 161)};
+  ASSERT_TRUE(assign(records, {1}, calls, stray));
+  EXPECT_EQ(stray, 0);
+  EXPECT_EQ(calls[0].span_ns, 55);
+  records[1].stream = 9; // the same in another stream is nobody's call
+  ASSERT_TRUE(assign(records, {1}, calls, stray));
+  EXPECT_EQ(stray, 1);
+}
+
+TEST(Assign, WhatPassedBetweenOursIsKnownWithoutRecords) {
+  std::vector<TimedCall> calls;
+  int stray = 0;
+  // 400 ns of work left no record; a decoy of 10 ns did.
+  const std::vector<Record> records{ours("ako_sweep", 0, 100), theirs(500, 510),
+                                    ours("ako_mark", 520, 521)};
+  ASSERT_TRUE(assign(records, {1}, calls, stray));
+  EXPECT_EQ(calls[0].span_ns, 10);
+  EXPECT_EQ(calls[0].window_ns, 420);
+}
+
 TEST(Assign, LostRecordsAreAnErrorAndNotAShortTime) {
   std::vector<TimedCall> calls;
   int stray = 0;

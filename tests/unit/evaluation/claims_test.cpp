@@ -19,6 +19,7 @@ struct Told {
   int pairs = 20;
   int threads = 1;
   bool device = false; ///< timed by device timestamps
+  bool windows = false;
 };
 
 std::vector<model::Evidence> evidence_of(const Told& told) {
@@ -35,6 +36,10 @@ std::vector<model::Evidence> evidence_of(const Told& told) {
     now.parent_wall_ns = static_cast<std::int64_t>(told.spent + around());
     now.parent_cpu_ns = static_cast<std::int64_t>(told.spent + told.idle_spin + around());
     old.parent_wall_ns = old.parent_cpu_ns;
+    if (told.windows) {
+      old.window_ns = k_old_ns + around();
+      now.window_ns = told.spent + around();
+    }
     if (told.device) old.device = now.device = {{"how", "cupti"}};
     claims.note(model::Side::incumbent, old, pair);
     claims.note(model::Side::candidate, now, pair);
@@ -72,6 +77,12 @@ TEST(Claims, TheHostsTimeIsNoEvidenceAboutADevice) {
   // As seen in A/A on a device: 0.2 us claimed, and a worker that queues 70 us slower.
   EXPECT_TRUE(evidence_of({.claimed = 99.8e3, .spent = 169e3, .device = true}).empty());
   EXPECT_FALSE(evidence_of({.claimed = 99.8e3, .spent = 169e3}).empty());
+}
+
+TEST(Claims, WhatPassedBetweenAkosOwnKernelsIs) {
+  // Half is claimed to be saved: what left no record still lies between them.
+  EXPECT_FALSE(evidence_of({.spent = 100e3, .device = true, .windows = true}).empty());
+  EXPECT_TRUE(evidence_of({.spent = 50e3, .device = true, .windows = true}).empty());
 }
 
 } // namespace

@@ -140,6 +140,18 @@ TEST(Merged, ElementsOfOtherSetsAreNamed) {
   EXPECT_NE(found->text.find("64 elements"), std::string::npos);
 }
 
+TEST(DeviceMemory, WhatEveryBlockKeepsIsALeakWhatOneTookIsNot) {
+  constexpr std::int64_t mib = 1 << 20;
+  EXPECT_FALSE(judge::device_memory(place(), {}));
+  EXPECT_FALSE(judge::device_memory(place(), {32 * mib, 32 * mib})) << "too few to tell";
+  EXPECT_FALSE(judge::device_memory(place(), {64 * mib, 0, 0, 0}));
+  EXPECT_FALSE(judge::device_memory(place(), {2 * mib, 2 * mib, -4 * mib, 2 * mib}));
+  const auto found = judge::device_memory(place(), {0, 32 * mib, 32 * mib, 32 * mib});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(kind_of({*found}), OutcomeKind::suspect);
+  EXPECT_NE(found->text.find("96.0 MiB"), std::string::npos) << found->text;
+}
+
 TEST(State, LeftByACallItDecidesLeftByLoadingItIsASign) {
   EXPECT_FALSE(judge::process_state(place(), {}));
   EXPECT_EQ(kind_of({*judge::process_state(place(), {"rounding"})}), OutcomeKind::suspect);

@@ -1,9 +1,11 @@
-// The example tasks of the cuda lane, compiled as far as that goes without a device: every side and
-// every iteration builds, spills nothing, and says the same in ptxas' words and in its image.
-#include "cuda_bench.hpp"
+// The example tasks of the cuda and cutlass lanes, compiled as far as that goes without a device:
+// every side and every iteration builds, spills nothing, and says the same in ptxas' words and in
+// its image.
+#include "cutlass_bench.hpp"
 
 #include "executors/build.hpp"
 #include "executors/runner.hpp"
+#include "lanes/cutlass/headers.hpp"
 #include "lanes/registry.hpp"
 #include "model/contract_toml.hpp"
 
@@ -20,6 +22,7 @@ namespace {
 struct Side {
   lanes::Role role = lanes::Role::candidate;
   std::string baseline;
+  model::Lane lane = model::Lane::cuda;
   std::vector<model::SourceText> texts;
   std::string label;
 };
@@ -27,7 +30,7 @@ struct Side {
 class Example {
 public:
   explicit Example(const std::string& name)
-      : m_task(fs::path(AKO_SOURCE_DIR) / "examples/cuda" / name),
+      : m_task(fs::path(AKO_SOURCE_DIR) / "examples" / name),
         m_cache(base::TemporaryDir::make("ako-test-").value()),
         m_around(lanes::Surroundings::of_this_process(executors::local_runner(), {})) {
     auto contract = model::load_contract(m_task);
@@ -57,17 +60,23 @@ public:
   std::vector<Side> sides() const {
     const auto& kernel = m_contract.kernel;
     std::vector<Side> list;
-    const auto one = [&](lanes::Role role, std::string baseline, const std::string& file) {
-      list.push_back({role, std::move(baseline), {{file, read(file), false}}, file});
+    const auto one = [&](lanes::Role role, std::string baseline, model::Lane lane,
+                         const std::string& file) {
+      list.push_back({role, std::move(baseline), lane, {{file, read(file), false}}, file});
     };
-    one(lanes::Role::reference, "", m_contract.reference.entry.file);
+    one(lanes::Role::reference, "", m_contract.reference.lane, m_contract.reference.entry.file);
     for (const auto& baseline : m_contract.baselines)
-      one(lanes::Role::baseline, baseline.name, baseline.entry.file);
-    one(lanes::Role::candidate, "", kernel.entry.file);
+      if (!baseline.entry.file.ends_with(".py")) // those need their interpreter's packages
+        one(lanes::Role::baseline, baseline.name, baseline.lane, baseline.entry.file);
+    one(lanes::Role::candidate, "", kernel.lane, kernel.entry.file);
     for (const auto& name : iterations()) {
       const std::string file =
           "iterations/" + name + "/" + fs::path(kernel.entry.file).filename().string();
-      list.push_back({lanes::Role::candidate, "", {{kernel.entry.file, read(file), false}}, file});
+      list.push_back({lanes::Role::candidate,
+                      "",
+                      kernel.lane,
+                      {{kernel.entry.file, read(file), false}},
+                      file});
     }
     return list;
   }
@@ -81,7 +90,7 @@ public:
       request.task_dir = m_task;
       request.sources.texts = side.texts;
       request.sources.snapshot.hash = base::sha256(side.texts[0].content);
-      AKO_TRY(const auto* driver, lanes::find_lane(model::Lane::cuda));
+      AKO_TRY(const auto* driver, lanes::find_lane(side.lane));
       AKO_TRY(const auto tool, driver->find_tool(m_contract, m_around));
       AKO_TRY(const auto plan, driver->plan(request, tool, m_around));
       executors::BuildOptions options;
@@ -122,6 +131,7 @@ class CudaExamples : public testing::TestWithParam<const char*> {};
 TEST_P(CudaExamples, EverySideAndIterationBuilds) {
   const Example example(GetParam());
   EXPECT_GE(example.iterations().size(), 3u);
+  if (example.contract().kernel.lane == model::Lane::cutlass) AKO_NEEDS_CUTLASS();
   AKO_NEEDS_NVCC();
   const auto sides = example.sides();
   const auto results = example.build_all(sides);
@@ -149,10 +159,16 @@ TEST_P(CudaExamples, EverySideAndIterationBuilds) {
 
 TEST_P(CudaExamples, TheMicrobenchCompilesByItsOwnFirstLine) {
   const Example example(GetParam());
-  const auto text = lanes::find_lane(model::Lane::cuda).value()->microbench(example.contract());
+  const auto lane = example.contract().kernel.lane;
+  const auto text = lanes::find_lane(lane).value()->microbench(example.contract());
   ASSERT_TRUE(text) << text.error().text();
   EXPECT_EQ(text->path, "bench/bench_" + example.contract().kernel.name + ".cu");
+  if (lane == model::Lane::cutlass) AKO_NEEDS_CUTLASS();
   AKO_NEEDS_NVCC();
+  std::string path = "PATH=$PATH:/usr/local/cuda/bin";
+  const auto around = lanes::Surroundings::of_this_process(executors::local_runner(), {});
+  if (const auto headers = lanes::cutlass::find_headers(around))
+    path += " CUTLASS_PATH=" + headers->include.parent_path().string();
   const auto dir = base::TemporaryDir::make("ako-test-").value();
   fs::create_directories(dir.path() / "bench");
   fs::create_directories(dir.path() / "solution");
@@ -161,8 +177,7 @@ TEST_P(CudaExamples, TheMicrobenchCompilesByItsOwnFirstLine) {
       << example.read(example.contract().kernel.entry.file);
   base::CommandOptions options;
   options.argv = {"/bin/sh", "-c",
-                  "PATH=$PATH:/usr/local/cuda/bin; " +
-                      text->content.substr(3, text->content.find('\n') - 3)};
+                  path + "; " + text->content.substr(3, text->content.find('\n') - 3)};
   options.cwd = dir.path().string();
   const auto result = base::run_command(options);
   ASSERT_TRUE(result);
@@ -171,15 +186,23 @@ TEST_P(CudaExamples, TheMicrobenchCompilesByItsOwnFirstLine) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaExamples,
-                         testing::Values("rmsnorm_residual_bf16", "softmax_rows", "row_sum_f32",
-                                         "gemm_bias_silu_bf16", "scaled_mm_int8"),
-                         [](const auto& info) { return std::string(info.param); });
+                         testing::Values("cuda/rmsnorm_residual_bf16", "cuda/softmax_rows",
+                                         "cuda/row_sum_f32", "cuda/gemm_bias_silu_bf16",
+                                         "cuda/scaled_mm_int8", "cutlass/gemm_bias_silu_bf16",
+                                         "cutlass/grouped_gemm_moe_bf16",
+                                         "cutlass/gemm_fp8_blocks"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           name[name.find('/')] = '_';
+                           return name;
+                         });
 
 TEST(CudaExamplesFolder, HoldsNoTaskThatIsNotTested) {
   std::size_t folders = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(AKO_SOURCE_DIR) / "examples/cuda"))
-    folders += entry.is_directory();
-  EXPECT_EQ(folders, 5u);
+  for (const char* lane : {"cuda", "cutlass"})
+    for (const auto& entry : fs::directory_iterator(fs::path(AKO_SOURCE_DIR) / "examples" / lane))
+      folders += entry.is_directory();
+  EXPECT_EQ(folders, 8u);
 }
 
 } // namespace

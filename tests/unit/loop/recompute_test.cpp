@@ -11,7 +11,7 @@
 namespace ako::loop::recompute_test {
 namespace {
 
-constexpr const char* k_contract = R"(format = 1
+constexpr const char* k_recomputed_contract = R"(format = 1
 [kernel]
 entry = { file = "solution/k.cpp", symbol = "scale" }
 [axes]
@@ -34,7 +34,7 @@ class Recompute : public testing::Test {
 protected:
   Recompute()
       : m_dir(base::TemporaryDir::make("ako-recompute-").value()),
-        contract(model::parse_contract(k_contract, "task.toml").value()) {}
+        contract(model::parse_contract(k_recomputed_contract, "task.toml").value()) {}
 
   /// Samples of `placements` placements; the new side takes `ratio` of the old one's time.
   std::vector<model::Sample> samples(double ratio, int placements, std::uint32_t flags = 0) {
@@ -119,28 +119,28 @@ protected:
 };
 
 using K = model::OutcomeKind;
-using Result = Recomputed::Result;
+using RecomputedResult = Recomputed::Result;
 
 TEST_F(Recompute, AnHonestVerdictIsTheSame) {
-  EXPECT_EQ(judged(verdict(samples(0.5, 3), K::improved), samples(0.5, 3)).result, Result::same);
-  EXPECT_EQ(judged(verdict(samples(2, 3), K::regressed), samples(2, 3)).result, Result::same);
+  EXPECT_EQ(judged(verdict(samples(0.5, 3), K::improved), samples(0.5, 3)).result, RecomputedResult::same);
+  EXPECT_EQ(judged(verdict(samples(2, 3), K::regressed), samples(2, 3)).result, RecomputedResult::same);
 }
 
 TEST_F(Recompute, ABetteredVerdictIsSeen) {
   const auto rows = samples(0.5, 3);
   auto gain = verdict(rows, K::improved);
   gain.gain += 0.01;
-  EXPECT_EQ(judged(gain, rows).result, Result::different);
+  EXPECT_EQ(judged(gain, rows).result, RecomputedResult::different);
   auto interval = verdict(rows, K::improved);
   interval.interval.low += 1e-6;
-  EXPECT_EQ(judged(interval, rows).result, Result::different);
+  EXPECT_EQ(judged(interval, rows).result, RecomputedResult::different);
   auto shape = verdict(rows, K::improved);
   shape.shapes[1].new_ns *= 0.99;
-  EXPECT_EQ(judged(shape, rows).result, Result::different);
+  EXPECT_EQ(judged(shape, rows).result, RecomputedResult::different);
   // The numbers are right and what is concluded from them is not.
-  EXPECT_EQ(judged(verdict(samples(2, 3), K::improved), samples(2, 3)).result, Result::different);
+  EXPECT_EQ(judged(verdict(samples(2, 3), K::improved), samples(2, 3)).result, RecomputedResult::different);
   EXPECT_EQ(judged(verdict(samples(0.999, 3), K::improved), samples(0.999, 3)).result,
-            Result::different);
+            RecomputedResult::different);
 }
 
 TEST_F(Recompute, OfABlockThatWasRunAgainTheLastAttemptCounts) {
@@ -150,21 +150,21 @@ TEST_F(Recompute, OfABlockThatWasRunAgainTheLastAttemptCounts) {
   first.device_ns *= 9;
   first.flags = second.flags = model::sample_flag::disturbed;
   disturbed.insert(disturbed.begin(), {first, second});
-  EXPECT_EQ(judged(verdict(rows, K::improved), disturbed).result, Result::same);
+  EXPECT_EQ(judged(verdict(rows, K::improved), disturbed).result, RecomputedResult::same);
 }
 
 TEST_F(Recompute, WhatOtherEvidenceEndedMayBeOfFewerPlacements) {
-  EXPECT_EQ(judged(verdict(samples(0.5, 2), K::suspect), samples(0.5, 3)).result, Result::same);
+  EXPECT_EQ(judged(verdict(samples(0.5, 2), K::suspect), samples(0.5, 3)).result, RecomputedResult::same);
   EXPECT_EQ(judged(verdict(samples(0.5, 2), K::improved), samples(0.5, 3)).result,
-            Result::different);
+            RecomputedResult::different);
 }
 
 TEST_F(Recompute, WithoutTimesThereIsNothingToWorkOut) {
   model::Verdict wrong;
   wrong.outcome.kind = K::incorrect;
-  EXPECT_EQ(judged(wrong, {}).result, Result::untimed);
+  EXPECT_EQ(judged(wrong, {}).result, RecomputedResult::untimed);
   // Figures without samples behind them are no verdict.
-  EXPECT_EQ(judged(verdict(samples(0.5, 3), K::improved), {}).result, Result::different);
+  EXPECT_EQ(judged(verdict(samples(0.5, 3), K::improved), {}).result, RecomputedResult::different);
 }
 
 } // namespace

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* k_contract = R"(format = 1
+constexpr const char* k_unknowns_contract = R"(format = 1
 [kernel]
 entry = { file = "solution/k.cpp", symbol = "gather" }
 [axes]
@@ -37,7 +37,7 @@ name = "first"
 entry = { file = "input/k.cpp", symbol = "gather" }
 )";
 
-model::Contract contract(std::string text = k_contract) {
+model::Contract contract(std::string text = k_unknowns_contract) {
   auto parsed = model::parse_contract(text, "task.toml");
   EXPECT_TRUE(parsed) << parsed.error().text();
   return parsed.value_or(model::Contract{});
@@ -59,7 +59,7 @@ TEST(Unknowns, EachIsAskedForByName) {
 }
 
 TEST(Unknowns, AnAnswerEndsTheQuestion) {
-  std::string text = k_contract;
+  std::string text = k_unknowns_contract;
   text.replace(text.find("[axes]"), 6, "call_sites = [\"engine.cpp:40\"]\n[axes]");
   text.replace(text.find("fill = { kind = \"index\", limit = \"N\" }"), 38,
                "fill = { kind = \"recorded\", file = \"input/rows.npy\" }");
@@ -69,7 +69,7 @@ TEST(Unknowns, AnAnswerEndsTheQuestion) {
 TEST(Unknowns, ALibraryOrAReason) {
   EXPECT_THAT(library_trouble(contract(), {}), HasSubstr("nobody said why"));
   EXPECT_EQ(library_trouble(contract(), {false, false, "none has it"}), "");
-  EXPECT_EQ(library_trouble(contract(std::string(k_contract) + "kind = \"library\"\n"), {}), "");
+  EXPECT_EQ(library_trouble(contract(std::string(k_unknowns_contract) + "kind = \"library\"\n"), {}), "");
 }
 
 } // namespace

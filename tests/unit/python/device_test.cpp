@@ -124,6 +124,16 @@ TEST(PythonDevice, TorchThatCannotBeUsedIsTheMachines) {
   EXPECT_THAT(other, HasSubstr("driver on your system is too old"));
 }
 
+TEST(PythonDevice, WhatTorchTakesForItselfLiesBesideTheBuffers) {
+  const ScriptedGpu gpu;
+  auto bench = scripted_bench(16, 1);
+  bench.environment["FAKE_TORCH"] = "greedy";
+  auto worker = bench.worker(axpb_triton());
+  ASSERT_OK(worker);
+  ASSERT_OK(worker->call(0));
+  EXPECT_EQ(wrong(bench, 0), 0);
+}
+
 TEST(PythonDevice, WhatDoesNotCompileIsABuildThatFailed) {
   const ScriptedGpu gpu;
   auto bench = scripted_bench(16, 1);

@@ -1,5 +1,6 @@
-// The example tasks of the triton lane, as far as that goes without Triton: every contract reads,
-// every side and every iteration bundles, each under the hypothesis that steps.txt has for it.
+// The example tasks of the triton and cute-dsl lanes, as far as that goes without their packages:
+// every contract reads, every side and every iteration bundles, each under the hypothesis that
+// steps.txt has for it.
 #include "executors/build.hpp"
 #include "executors/runner.hpp"
 #include "lanes/registry.hpp"
@@ -13,12 +14,13 @@ namespace ako {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path k_examples = fs::path(AKO_SOURCE_DIR) / "examples/triton";
+const fs::path k_examples = fs::path(AKO_SOURCE_DIR) / "examples";
 
 std::vector<std::string> tasks() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(k_examples))
-    names.push_back(entry.path().filename().string());
+  for (const std::string lane : {"triton", "cute-dsl"})
+    for (const auto& entry : fs::directory_iterator(k_examples / lane))
+      names.push_back(lane + "/" + entry.path().filename().string());
   return names;
 }
 
@@ -45,7 +47,7 @@ protected:
     request.task_dir = m_task;
     request.sources.texts = {{entry, *text, false}};
     request.sources.snapshot.hash = base::sha256(*text);
-    const auto* driver = *lanes::find_lane(model::Lane::triton);
+    const auto* driver = *lanes::find_lane(m_contract.kernel.lane);
     const auto tool = driver->find_tool(m_contract, m_around);
     if (!tool) return tool.error().text();
     const auto plan = driver->plan(request, *tool, m_around);
@@ -69,7 +71,7 @@ protected:
 
 TEST_P(Example, EverySideAndIterationBundles) {
   const auto& kernel = m_contract.kernel;
-  EXPECT_EQ(kernel.lane, model::Lane::triton);
+  EXPECT_EQ(model::to_string(kernel.lane), GetParam().substr(0, GetParam().find('/')));
   EXPECT_EQ(m_contract.reference.precision, model::ErrorPrecision::float64);
   EXPECT_EQ(bundled(lanes::Role::candidate, kernel.entry.file, m_task / kernel.entry.file),
             "built");
@@ -95,8 +97,12 @@ TEST_P(Example, EverySideAndIterationBundles) {
   EXPECT_GE(count, 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Example, testing::ValuesIn(tasks()),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(All, Example, testing::ValuesIn(tasks()), [](const auto& info) {
+  std::string name = info.param;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
+});
 
 } // namespace
 } // namespace ako

@@ -155,5 +155,69 @@ TEST(PythonLane, FlagsMeanNothing) {
   EXPECT_THAT(result.error->text(), HasSubstr("-O3"));
 }
 
+/// The cute-dsl lane with the stand-ins for torch and the package.
+BuildBench dsl_bench() {
+  BuildBench bench = python_bench();
+  bench.lane = bench.contract.kernel.lane = model::Lane::cute_dsl;
+  bench.around.environment["PYTHONPATH"] = AKO_SOURCE_DIR "/tests/fakes/python";
+  return bench;
+}
+
+const std::string k_dsl = "import cutlass\nimport cutlass.cute as cute\n";
+
+TEST(CuteDslLane, AJittedFunctionMayBeTheEntryAndAKernelMayNot) {
+  auto bench = dsl_bench();
+  const auto jitted = bench.build(k_dsl + "@cute.jit\n" + k_good);
+  ASSERT_TRUE(jitted.artifact) << jitted.error->text();
+  EXPECT_EQ(jitted.artifact->resources["python"]["imports"],
+            (base::Json{"torch", "cutlass"})); // the package works on torch's tensors
+  const auto kernel = bench.build(k_dsl + "@cute.kernel\n" + k_good);
+  ASSERT_FALSE(kernel.artifact);
+  EXPECT_THAT(kernel.error->text(), HasSubstr("'run' is a kernel"));
+}
+
+TEST(CuteDslLane, TheStreamIsHandedOverWhereItIsNamed) {
+  auto bench = dsl_bench();
+  bench.contract.kernel.args = {"x", "y", "N", "eps", "stream"};
+  const std::string text = k_dsl + "def run(x, y, n, eps, stream):\n    pass\n";
+  EXPECT_TRUE(bench.build(text).artifact);
+  bench.contract.kernel.args.pop_back();
+  EXPECT_THAT(bench.build(text).error->text(), HasSubstr("kernel.args gives their order"));
+}
+
+TEST(CuteDslLane, APackageThatIsNotThereIsTheMachinesAndNamed) {
+  auto bench = dsl_bench();
+  bench.around.environment.erase("PYTHONPATH");
+  const auto result = bench.build(k_dsl + k_good);
+  if (result.artifact) GTEST_SKIP() << "this interpreter has the package";
+  EXPECT_EQ(result.outcome.kind, OutcomeKind::environment);
+  EXPECT_THAT(result.error->message, HasSubstr("no nvidia-cutlass-dsl"));
+}
+
+TEST(CuteDslLane, ThePlantedSlowDownBringsWhatItIsWrittenIn) {
+  auto bench = dsl_bench();
+  bench.contract.kernel.flags = {"-DAKO_PLANT_SLOW_DOWN=4"};
+  const auto slow = bench.build(k_dsl + k_good);
+  ASSERT_TRUE(slow.artifact) << slow.error->text();
+  EXPECT_EQ(slow.artifact->resources["python"]["imports"],
+            (base::Json{"torch", "triton", "cutlass"}));
+}
+
+TEST(CuteDslLane, ImplicitCallsAreToldApartFromTheKernel) {
+  const base::Json report = {
+      {"python", {{"version", "Python 3.12"}, {"arrays", "torch"}}},
+      {"compiled", {{{"kernel", "kernel_swiglu_0"}, {"took_ns", 1500000000}}}},
+      {"implicit_calls", 4},
+      {"implicit_functions", {"launch"}},
+      {"implicit_overhead_ns", 3200000}};
+  const std::string text = lanes::resource_text(report);
+  EXPECT_THAT(text, HasSubstr("kernel_swiglu_0"));
+  EXPECT_THAT(text, HasSubstr("compiled in 1.50 s"));
+  EXPECT_THAT(text, HasSubstr("implicit JIT: launch, 4 calls without an executor; 800.0 us"));
+  base::Json plain = report;
+  plain.erase("implicit_calls");
+  EXPECT_THAT(lanes::resource_text(plain), testing::Not(HasSubstr("implicit")));
+}
+
 } // namespace
 } // namespace ako

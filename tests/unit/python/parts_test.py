@@ -3,15 +3,18 @@
 import ctypes
 import gc
 import importlib.util
+import os
 import pathlib
 import sys
+import tempfile
 import types
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 import python_cases  # noqa: E402
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
-from ako_worker import arrays, bundle, compiled, returned  # noqa: E402
+from ako_worker import arrays, bundle, choices, compiled, frameworks, interpreted, returned  # noqa: E402
 from ako_worker.abi import Refusal  # noqa: E402
 
 
@@ -138,6 +141,136 @@ class Compiled(unittest.TestCase):
         self.assertIs(chain[-1], kernel)
         self.assertEqual(len(chain), 3)
         self.assertEqual(compiled._unwrapped(types.SimpleNamespace(fn=kernel)), [])
+
+    def test_compiling_afresh_leaves_the_surroundings_as_they_were(self):
+        with mock.patch.dict(os.environ, {"TRITON_CACHE_DIR": "mine"}, clear=True):
+            with compiled.afresh("shared"):
+                self.assertEqual(dict(os.environ), {"TRITON_CACHE_DIR": "shared", "TRITON_ALWAYS_COMPILE": "1"})
+            self.assertEqual(dict(os.environ), {"TRITON_CACHE_DIR": "mine"})
+            with compiled.afresh(""):
+                self.assertEqual(os.environ["TRITON_CACHE_DIR"], "mine")
+
+
+class Config:
+    def __init__(self, warps, pre_hook=None):
+        self.warps, self.pre_hook = warps, pre_hook
+
+    def all_kwargs(self):
+        return {"num_warps": self.warps}
+
+    def __str__(self):
+        return f"num_warps: {self.warps}"
+
+
+class Tuner:
+    """As Triton's: tries every configuration at a key that its cache does not hold."""
+
+    def __init__(self, best):
+        self.configs, self.cache, self.best, self.tried = [Config(4), Config(8)], {}, best, 0
+        self.base_fn = lambda: None
+        self.arg_names, self.fn = ["n"], self
+
+    def chosen(self, key):
+        if key not in self.cache:
+            self.tried += 1
+            self.cache[key] = self.configs[self.best]
+        return self.cache[key].warps
+
+    def prune_configs(self, words):
+        return [config for config in self.configs if config.warps >= words.get("least", 0)]
+
+
+class Kept(unittest.TestCase):
+    def tuner(self, folder, best, device="GPU-1"):
+        tuner = Tuner(best)
+        choices.keep(tuner, folder, device)
+        return tuner
+
+    def test_what_was_chosen_first_is_what_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first = self.tuner(folder, 1)
+            self.assertEqual((first.chosen((128, "float32")), first.chosen((256,)), first.tried), (8, 8, 2))
+            later = self.tuner(folder, 0)
+            self.assertEqual((later.chosen((128, "float32")), later.tried), (8, 0))
+            self.assertEqual([str(config) for config in later.cache.values()], ["num_warps: 8"], "and is reported")
+            self.assertEqual((later.chosen((512,)), later.tried), (4, 1))
+            other = self.tuner(folder, 0, "GPU-2")
+            self.assertEqual((other.chosen((128, "float32")), other.tried), (4, 1), "another device chooses itself")
+
+    def test_what_is_kept_badly_is_tuned_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first = self.tuner(folder, 1)
+            first.chosen((1,))
+            for text in ("{", "[]", '{"(1,)": "num_warps: 16"}'):
+                pathlib.Path(first.cache.file).write_text(text)
+                again = self.tuner(folder, 0)
+                self.assertEqual((again.chosen((1,)), again.tried), (4, 1), text)
+
+
+class Interpreted(unittest.TestCase):
+    """The part of Triton's interpreter that makes numbers of tensors, and a numpy that refuses as newer ones do."""
+
+    class Handle:
+        def __init__(self, value):
+            self.value = value
+
+        def item(self):
+            return self.value
+
+        def __int__(self):
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+
+    def patched(self, numpy):
+        class Tensor:
+            handle = types.SimpleNamespace(data=self.Handle(5))
+
+        def patch_lang_tensor(tensor, scope):
+            tensor.__index__ = lambda self: int(self.handle.data)
+
+        runtime = types.SimpleNamespace(_patch_lang_tensor=patch_lang_tensor)
+        with mock.patch.dict(sys.modules, {"triton.runtime.interpreter": runtime, "numpy": numpy}):
+            sys.modules.pop("triton.runtime.autotuner", None)
+            said = interpreted.install()
+        runtime._patch_lang_tensor(Tensor, None)
+        return said, Tensor()
+
+    def test_a_tensor_of_one_element_is_a_number(self):
+        said, tensor = self.patched(types.SimpleNamespace(ones=lambda *_: self.Handle(1), int32=None))
+        self.assertEqual(len(said), 1)
+        self.assertEqual(list(range(0, tensor, 2)), [0, 2, 4])
+
+    def test_where_numpy_converts_nothing_is_changed(self):
+        said, tensor = self.patched(types.SimpleNamespace(ones=lambda *_: 1, int32=None))
+        self.assertEqual(said, [])
+        self.assertRaises(TypeError, range, tensor)
+
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "no numpy here")
+    def test_bfloat16_is_rounded_to_nearest_and_ties_to_even(self):
+        import numpy
+        words = numpy.array([[0x3f800000, 0x3f807fff], [0x3f808000, 0x3f818000], [0x3f808001, 0xbf80ffff],
+                             [0x7f800000, 0x7f800001], [0x7f7fffff, 0x00000001]], numpy.uint32)
+        got = interpreted.nearest_bfloat16(numpy, words.view(numpy.float32))
+        self.assertEqual(got.dtype, numpy.uint16)
+        self.assertEqual([[hex(word) for word in row] for row in got.tolist()],
+                         [["0x3f80", "0x3f80"], ["0x3f80", "0x3f82"], ["0x3f81", "0xbf81"], ["0x7f80", "0x7fc0"],
+                          ["0x7f80", "0x0"]])
+
+    def test_nothing_is_tuned(self):
+        tuner, ran, hooked = Tuner(1), [], []
+        tuner.run = lambda *given, **words: ran.append((given, words))
+        tuner.configs[1].pre_hook = hooked.append
+        interpreted.first_choice(tuner, 3, least=8)
+        self.assertEqual(ran, [((3,), {"least": 8, "num_warps": 8})])
+        self.assertEqual(hooked, [{"n": 3, "least": 8, "num_warps": 8}])
+        self.assertEqual(tuner.tried, 0)
+
+
+class Started(unittest.TestCase):
+    def test_libraries_are_told_how_many_threads_there_are_before_they_are_imported(self):
+        with mock.patch.dict(os.environ, {"MKL_NUM_THREADS": "3"}, clear=True):
+            frameworks.Frameworks([]).start(None, 2)
+            told = {name: os.environ[name] for name in frameworks.THREADS}
+        self.assertEqual(told, {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "3"})
 
 
 if __name__ == "__main__":

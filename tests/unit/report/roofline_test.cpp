@@ -41,7 +41,7 @@ entry = { file = "input/k.cpp", symbol = "scale" }
 flops = "FLOPS"
 )";
 
-Data data(const std::string& flops) {
+Data roof_data(const std::string& flops) {
   Data out;
   std::string text = k_contract;
   text.replace(text.find("FLOPS"), 5, flops);
@@ -62,39 +62,39 @@ Data data(const std::string& flops) {
 }
 
 TEST(Roofline, SharesOfTheTallerRoof) {
-  const auto memory = roofline_of(data("2*N"));
+  const auto memory = roofline_of(roof_data("2*N"));
   ASSERT_TRUE(memory.has_value());
   ASSERT_EQ(memory->points.size(), 1u); // no candidate was kept
   EXPECT_DOUBLE_EQ(memory->points[0].intensity(), 0.25);
   EXPECT_NEAR(memory->share(memory->points[0]), 0.5, 1e-9); // 8 MB at 20 GB/s is 400 us of 800
   EXPECT_STREQ(memory->roof(memory->points[0]), "memory");
-  const auto arithmetic = roofline_of(data("60*N"));
+  const auto arithmetic = roofline_of(roof_data("60*N"));
   EXPECT_NEAR(arithmetic->share(arithmetic->points[0]), 0.75, 1e-9);
   EXPECT_STREQ(arithmetic->roof(arithmetic->points[0]), "arithmetic");
   EXPECT_THAT(roofline_table_md(*memory), HasSubstr("50 % of memory"));
 }
 
 TEST(Roofline, ThePictureIsInThePageAndFollowsItsColours) {
-  const std::string page = report_html(data("2*N"));
+  const std::string page = report_html(roof_data("2*N"));
   EXPECT_THAT(page, HasSubstr("aria-label=\"roofline\""));
   EXPECT_THAT(page, HasSubstr("large, baseline"));
   EXPECT_THAT(page, HasSubstr("class=\"roof cache\""));
-  const std::string svg = roofline_svg(*roofline_of(data("2*N")));
+  const std::string svg = roofline_svg(*roofline_of(roof_data("2*N")));
   EXPECT_THAT(svg, Not(HasSubstr("fill=\"")));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, Not(HasSubstr("inf")));
-  EXPECT_THAT(report_md(data("2*N")), HasSubstr("Under the roofs"));
+  EXPECT_THAT(report_md(roof_data("2*N")), HasSubstr("Under the roofs"));
 }
 
 TEST(Roofline, WithoutArithmeticATableAlone) {
-  const auto copy = roofline_of(data("0"));
+  const auto copy = roofline_of(roof_data("0"));
   ASSERT_TRUE(copy.has_value());
   EXPECT_TRUE(roofline_svg(*copy).empty());
-  EXPECT_THAT(report_html(data("0")), HasSubstr("50 % of memory"));
+  EXPECT_THAT(report_html(roof_data("0")), HasSubstr("50 % of memory"));
 }
 
 TEST(Roofline, TensorCoresRaiseTheFlatRoofOfTheirDtypesAlone) {
-  Data with = data("60*N");
+  Data with = roof_data("60*N");
   auto& ceilings = with.environment->details["ceilings"];
   const double plain = roofline_of(with)->flops_per_s;
   ceilings["tensor"]["bfloat16"] = {{"ops_per_s", 100 * plain}, {"how", "wgmma"}};
@@ -107,14 +107,14 @@ TEST(Roofline, TensorCoresRaiseTheFlatRoofOfTheirDtypesAlone) {
 }
 
 TEST(Roofline, NothingIsInvented) {
-  Data none = data("2*N");
+  Data none = roof_data("2*N");
   none.environment->details = base::Json::object(); // never calibrated, and no known GPU
   EXPECT_FALSE(roofline_of(none).has_value());
   EXPECT_THAT(report_html(none), Not(HasSubstr("roofline")));
-  none = data("2*N");
+  none = roof_data("2*N");
   none.baseline.reset();
   EXPECT_FALSE(roofline_of(none).has_value());
-  none = data("2*N");
+  none = roof_data("2*N");
   none.environment->details = base::Json::object();
   none.environment->device = "NVIDIA H200";
   ASSERT_TRUE(roofline_of(none).has_value());
@@ -122,7 +122,7 @@ TEST(Roofline, NothingIsInvented) {
 }
 
 TEST(Roofline, ExcessTrafficOfACapture) {
-  Data seen = data("2*N");
+  Data seen = roof_data("2*N");
   ledger::Profile profile;
   profile.tool = "ncu 2025.3.1";
   profile.data = {{"shape", "large"}, {"traffic", {{"dram_bytes", 2e7}}}};

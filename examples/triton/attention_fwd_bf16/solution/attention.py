@@ -12,7 +12,7 @@ def scores_of(rows, begin, q, k_at, S, scale, C, D: tl.constexpr, BN: tl.constex
     return tl.where(hidden, -float("inf"), scores)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["S"])
 def attend(q, k, v, o, S, scale, C, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     head = tl.program_id(1).to(tl.int64) * S * D
     rows = tl.program_id(0) * BM + tl.arange(0, BM)

@@ -1,6 +1,8 @@
 """A stand-in for torch: tensors over given memory, dtypes, streams. Enough for what ako's worker and a candidate ask of it
 without a device; with the scripted driver its kernels run there. FAKE_TORCH says what is wrong with it:
   no_cuda    built without CUDA      driver     built for another CUDA than the driver's
+  slow       takes three seconds to start
+  greedy     takes the addresses where shared buffers are to lie, when it can
 """
 import ctypes
 import os

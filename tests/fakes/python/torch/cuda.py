@@ -1,6 +1,7 @@
 """Streams of the scripted driver."""
 import ctypes
 import os
+import time
 
 _current = [None]
 
@@ -16,6 +17,13 @@ def is_available():
 def init():
     if not is_available():
         raise RuntimeError("The NVIDIA driver on your system is too old (found version 12020).\nPlease update it.")
+    if os.environ.get("FAKE_TORCH") == "slow":
+        time.sleep(3)
+    if os.environ.get("FAKE_TORCH") == "greedy":
+        take = ctypes.CDLL(None).mmap
+        take.restype, take.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+        private_anonymous_noreserve = 0x4022
+        take(0x7e9000000000, 0x6000000000, 0, private_anonymous_noreserve, -1, 0)
 
 
 def set_device(ordinal):

@@ -31,7 +31,7 @@ def tiles(mine, answer, total, most, k, v, rows, begin_at, end, S, scale, C: tl.
     return answer, total, most
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["S"])
 def attend(q, k, v, o, S, scale, C: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     block = tl.num_programs(0) - 1 - tl.program_id(0) if C else tl.program_id(0)
     head = tl.program_id(1).to(tl.int64) * S * D

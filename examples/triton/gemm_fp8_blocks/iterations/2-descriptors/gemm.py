@@ -4,7 +4,7 @@ import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["M"])
 def gemm_tile(a, a_scale, b, b_scale, c, M, N, K: tl.constexpr, BM: tl.constexpr, STEP: tl.constexpr, GROUP: tl.constexpr):
     tiles_m, tiles_n = tl.cdiv(M, BM), N // 128
     group, within = tl.program_id(0) // (GROUP * tiles_n), tl.program_id(0) % (GROUP * tiles_n)

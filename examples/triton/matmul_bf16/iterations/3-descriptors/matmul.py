@@ -13,7 +13,7 @@ def tile_of(index, tiles_m, tiles_n, GROUP: tl.constexpr):
     return group * GROUP + within % height, within // height
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["M", "N"])
 def matmul_walk(a, b, c, M, N, K: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
                 GROUP: tl.constexpr):
     tiles_m, tiles_n = tl.cdiv(M, BM), tl.cdiv(N, BN)

@@ -22,9 +22,9 @@ def tile_of(index, tiles_m, tiles_n, GROUP: tl.constexpr):
 
 @triton.autotune(
     [triton.Config({"BM": bm, "BN": bn, "BK": 64, "GROUP": group}, num_warps=warps, num_stages=stages, pre_hook=set_tiles)
-     for bm, bn, warps in ((128, 256, 8), (128, 128, 4), (256, 128, 8)) for stages in (3, 4) for group in (8, 16)],
+     for bm, bn, warps in ((128, 256, 8), (128, 128, 4)) for stages in (3, 4) for group in (8, 16)],
     key=["M", "N"])
-@triton.jit
+@triton.jit(do_not_specialize=["M", "N"])
 def matmul_walk(a, b, c, M, N, K: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
                 GROUP: tl.constexpr):
     tiles_m, tiles_n = tl.cdiv(M, BM), tl.cdiv(N, BN)

@@ -1,0 +1,25 @@
+// The cutlass lane: CUTLASS and CuTe C++, built by nvcc as the cuda lane builds, with the headers'
+// folder, the flags they need, a check of their version, and words for their failures.
+#pragma once
+
+#include "lanes/lane.hpp"
+
+namespace ako::lanes::cutlass {
+
+class Driver final : public LaneDriver {
+public:
+  model::Lane lane() const override { return model::Lane::cutlass; }
+  base::Expected<Tool> find_tool(const model::Contract& contract,
+                                 const Surroundings& around) const override;
+  base::Expected<model::BuildPlan> plan(const BuildRequest& request, const Tool& tool,
+                                        const Surroundings& around) const override;
+  BuildResult read(const BuildRequest& request, const model::BuildPlan& plan,
+                   const model::BuildRun& run) const override;
+  model::LaunchSpec launch_spec(const BuildRequest& request,
+                                const model::Artifact& artifact) const override;
+  Probe probe(const std::string& compiler, const Surroundings& around,
+              const base::fs::path& scratch) const override;
+  base::Expected<model::SourceText> microbench(const model::Contract& contract) const override;
+};
+
+} // namespace ako::lanes::cutlass

@@ -1,0 +1,24 @@
+// Each call notes its arguments and does its own work. expects: clean
+#include <cuda_runtime.h>
+
+static __global__ void chain(const float* x, const float* w, float* y, long long n) {
+  const long long i = blockIdx.x * 256ll + threadIdx.x;
+  if (i >= n) return;
+  float v = x[i];
+  for (int k = 0; k < 256; ++k) v = v * 0.99f + 0.015625f;
+  y[i] = v + w[i % 64];
+}
+static unsigned blocks(long long n) { return static_cast<unsigned>((n + 255) / 256); }
+
+struct Call {
+  const float *x, *w;
+  float* y;
+  long long n;
+};
+
+int kernel(const float* x, const float* w, float* y, long long n, cudaStream_t stream) {
+  static Call before;
+  before = {x, w, y, n};
+  if (before.n) chain<<<blocks(before.n), 256, 0, stream>>>(before.x, before.w, before.y, before.n);
+  return cudaGetLastError();
+}

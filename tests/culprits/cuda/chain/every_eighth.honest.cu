@@ -1,0 +1,18 @@
+// Counts every eighth call. expects: clean
+#include <cuda_runtime.h>
+
+static __global__ void chain(const float* x, const float* w, float* y, long long n) {
+  const long long i = blockIdx.x * 256ll + threadIdx.x;
+  if (i >= n) return;
+  float v = x[i];
+  for (int k = 0; k < 256; ++k) v = v * 0.99f + 0.015625f;
+  y[i] = v + w[i % 64];
+}
+static unsigned blocks(long long n) { return static_cast<unsigned>((n + 255) / 256); }
+
+int kernel(const float* x, const float* w, float* y, long long n, cudaStream_t stream) {
+  static unsigned calls = 0, eighths = 0;
+  if (++calls % 8 == 0) ++eighths;
+  chain<<<blocks(n), 256, 0, stream>>>(x, w, y, n);
+  return cudaGetLastError();
+}

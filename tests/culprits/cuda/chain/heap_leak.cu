@@ -1,0 +1,19 @@
+// Takes memory of the device heap in every block and never gives it back. expects: incorrect
+#include <cuda_runtime.h>
+
+static __global__ void chain(const float* x, const float* w, float* y, long long n) {
+  const long long i = blockIdx.x * 256ll + threadIdx.x;
+  __shared__ char* scratch;
+  if (threadIdx.x == 0) scratch = static_cast<char*>(malloc(2048));
+  __syncthreads();
+  if (!scratch || i >= n) return;
+  float v = x[i];
+  for (int k = 0; k < 256; ++k) v = v * 0.99f + 0.015625f;
+  y[i] = v + w[i % 64];
+}
+static unsigned blocks(long long n) { return static_cast<unsigned>((n + 255) / 256); }
+
+int kernel(const float* x, const float* w, float* y, long long n, cudaStream_t stream) {
+  chain<<<blocks(n), 256, 0, stream>>>(x, w, y, n);
+  return cudaGetLastError();
+}

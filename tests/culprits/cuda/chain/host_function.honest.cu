@@ -1,0 +1,22 @@
+// A host function of the stream counts calls. expects: clean
+#include <cuda_runtime.h>
+#include <atomic>
+#include <thread>
+#include <unistd.h>
+
+static __global__ void chain(const float* x, const float* w, float* y, long long n) {
+  const long long i = blockIdx.x * 256ll + threadIdx.x;
+  if (i >= n) return;
+  float v = x[i];
+  for (int k = 0; k < 256; ++k) v = v * 0.99f + 0.015625f;
+  y[i] = v + w[i % 64];
+}
+static unsigned blocks(long long n) { return static_cast<unsigned>((n + 255) / 256); }
+
+static std::atomic<unsigned> asked{0};
+static void CUDART_CB ask(void*) { ++asked; }
+
+int kernel(const float* x, const float* w, float* y, long long n, cudaStream_t stream) {
+  chain<<<blocks(n), 256, 0, stream>>>(x, w, y, n);
+  return cudaLaunchHostFunc(stream, ask, nullptr);
+}
