@@ -47,6 +47,13 @@ base::Expected<Way> way_of(const loop::Session& session, const loop::Facts& fact
   return out;
 }
 
+base::Json standing_stops_json(const std::vector<loop::Stop>& stops) {
+  base::Json out = base::Json::array();
+  for (const auto& stop : stops)
+    out.push_back({{"kind", loop::to_string(stop.kind)}, {"text", stop.text}, {"next", stop.next}});
+  return out;
+}
+
 base::Expected<Reply> run_status(const Context& context, const Arguments&) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   AKO_TRY(loop::Facts facts, session.facts());
@@ -90,7 +97,7 @@ base::Expected<Reply> run_status(const Context& context, const Arguments&) {
     reply.text += fmt::format("{:<12} {}\n{:<12} {}\n", "stop", stop.text, "", stop.next);
   reply.data = {{"task", session.workdir().name()},
                 {"port", way.state.empty() ? base::Json() : base::Json(way.state)},
-                {"stops", stops_json(stops)},
+                {"stops", standing_stops_json(stops)},
                 {"contract", facts.contract},
                 {"iterations", facts.standing.iterations},
                 {"outcomes", facts.standing.outcomes},

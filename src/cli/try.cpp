@@ -71,6 +71,13 @@ base::Json change_json(const loop::ChangeWidth& width) {
           {"wide", !loop::wider_than_one_idea(width).empty()}};
 }
 
+base::Json stops_json(const std::vector<loop::Stop>& stops) {
+  base::Json out = base::Json::array();
+  for (const auto& stop : stops)
+    out.push_back({{"kind", loop::to_string(stop.kind)}, {"text", stop.text}, {"next", stop.next}});
+  return out;
+}
+
 base::Json json_of(const loop::TryResult& result) {
   return {{"iteration", result.number},
           {"predicted", predicted_json(result)},

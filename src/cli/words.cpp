@@ -100,11 +100,4 @@ base::Json figures_json(const std::vector<ledger::ShapeFigure>& shapes) {
   return out;
 }
 
-base::Json stops_json(const std::vector<loop::Stop>& stops) {
-  base::Json out = base::Json::array();
-  for (const auto& stop : stops)
-    out.push_back({{"kind", loop::to_string(stop.kind)}, {"text", stop.text}, {"next", stop.next}});
-  return out;
-}
-
 } // namespace ako::cli

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "ledger/events.hpp"
-#include "loop/stops.hpp"
 #include "model/verdict.hpp"
 
 #include <string>
@@ -22,8 +21,6 @@ std::string how_text(const model::Verdict& verdict);
 /// The compiler's first complaints with the source lines they point at.
 std::string messages_text(const std::vector<model::CompilerMessage>& messages, std::size_t most);
 base::Json messages_json(const std::vector<model::CompilerMessage>& messages);
-/// Reasons to stop and think, with what to do about them.
-base::Json stops_json(const std::vector<loop::Stop>& stops);
 base::Json figures_json(const std::vector<ledger::ShapeFigure>& shapes);
 
 } // namespace ako::cli

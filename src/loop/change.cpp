@@ -14,7 +14,7 @@ constexpr int k_lines = 120;
 
 bool python(const std::string& path) { return path.ends_with(".py"); }
 
-bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// Words with one blank between two that would run together; strings as they are.
 class Normal {
@@ -32,7 +32,7 @@ private:
     m_gap = true;
   }
   void add(char c) {
-    if (m_gap && !m_out.empty() && is_word_char(m_out.back()) && is_word_char(c)) m_out += ' ';
+    if (m_gap && !m_out.empty() && word(m_out.back()) && word(c)) m_out += ' ';
     m_gap = false;
     m_out += c;
   }
@@ -72,7 +72,7 @@ private:
       ++m_at;
       return;
     }
-    if (c == '"' || (c == '\'' && (m_python || m_at == 0 || !is_word_char(m_text[m_at - 1]))))
+    if (c == '"' || (c == '\'' && (m_python || m_at == 0 || !word(m_text[m_at - 1]))))
       return string(c);
     add(c);
     ++m_at;

@@ -40,7 +40,7 @@ struct DispatchSource {
   std::string origin;            ///< "iteration 3, sources 1a2b3c4d5e6f, on <device>"
   std::string entry_file;        ///< below kernel/
   std::vector<std::string> args; ///< as the entry takes them
-  std::string architecture = {}; ///< "sm_90" that it was measured on; empty = the host's cores
+  std::string architecture;      ///< "sm_90" that it was measured on; empty = the host's cores
 };
 
 /// "sm_90a" -> {9, 0}; nothing for text that is no device architecture.

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ako::loop::discipline_test {
+namespace ako::loop {
 namespace {
 
 using testing::HasSubstr;
@@ -173,4 +173,4 @@ TEST(Stops, AMicrobenchThatImprovesAloneUntilThePortIsConfirmed) {
 }
 
 } // namespace
-} // namespace ako::loop::discipline_test
+} // namespace ako::loop

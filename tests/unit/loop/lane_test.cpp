@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ako::loop::lane_test {
+namespace ako::loop {
 namespace {
 
 using model::Lane;
@@ -148,4 +148,4 @@ TEST(Lane, ASwitchThatTheContractWouldNotHoldChangesNothing) {
 }
 
 } // namespace
-} // namespace ako::loop::lane_test
+} // namespace ako::loop

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-namespace ako::loop::recompute_test {
+namespace ako::loop {
 namespace {
 
 constexpr const char* k_recomputed_contract = R"(format = 1
@@ -168,4 +168,4 @@ TEST_F(Recompute, WithoutTimesThereIsNothingToWorkOut) {
 }
 
 } // namespace
-} // namespace ako::loop::recompute_test
+} // namespace ako::loop

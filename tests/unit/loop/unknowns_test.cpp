@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ako::loop::unknowns_test {
+namespace ako::loop {
 namespace {
 
 using testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST(Unknowns, ALibraryOrAReason) {
 }
 
 } // namespace
-} // namespace ako::loop::unknowns_test
+} // namespace ako::loop
