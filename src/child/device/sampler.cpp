@@ -295,7 +295,7 @@ base::Expected<Sampler::Single> Sampler::call_once(ako_call_fn call, void* const
 namespace {
 
 /// From the end of one kernel of ours to the begin of the next.
-struct Window {
+struct CallWindow {
   const Record& before;
   const Record& after;
   double length() const {
@@ -322,7 +322,7 @@ base::Status assign(const std::vector<Record>& records, const std::vector<int>& 
                        .allowed = fmt::format("{}", wanted)});
   calls.assign(marks.size(), {});
   std::size_t next = 0;
-  std::vector<Window> windows;
+  std::vector<CallWindow> windows;
   for (const int count : marks) {
     next += static_cast<std::size_t>(count);
     windows.push_back({*ours[next - 1], *ours[next]});
@@ -333,7 +333,7 @@ base::Status assign(const std::vector<Record>& records, const std::vector<int>& 
   for (const auto& record : records) {
     if (is_ours(record)) continue;
     const auto at = std::find_if(windows.begin(), windows.end(),
-                                 [&](const Window& window) { return window.holds(record); });
+                                 [&](const CallWindow& window) { return window.holds(record); });
     if (at == windows.end()) {
       ++stray;
       continue;

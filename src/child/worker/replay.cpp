@@ -14,7 +14,7 @@ namespace {
 
 Replay* s_only = nullptr; ///< an entry is a plain function
 
-tl::unexpected<Refusal> refused(std::string message) {
+tl::unexpected<Refusal> not_replayed(std::string message) {
   return tl::unexpected(Refusal{"invalid", std::move(message), Json::object()});
 }
 
@@ -52,7 +52,7 @@ int Replay::call(void* const* tensors, const std::int64_t*, const double*, void*
 }
 
 Session::Answer Session::load_images(const Json&) {
-  if (!m_device) return refused("device code is loaded on a device");
+  if (!m_device) return not_replayed("device code is loaded on a device");
   auto replay = Replay::load(m_device->gpu(), *m_file);
   if (!replay) return tl::unexpected(Refusal{"load_failed", replay.error().text(), Json::object()});
   m_replay = std::move(*replay);
@@ -62,7 +62,7 @@ Session::Answer Session::load_images(const Json&) {
 }
 
 Session::Answer Session::capture(const Json& body) {
-  if (!m_library || !m_device) return refused("nothing is loaded on a device");
+  if (!m_library || !m_device) return not_replayed("nothing is loaded on a device");
   auto sets = sets_of(body, "sets");
   if (!sets) return tl::unexpected(sets.error());
   Json list = Json::array();
@@ -84,10 +84,10 @@ Session::Answer Session::capture(const Json& body) {
 }
 
 Session::Answer Session::replay(const Json& body) {
-  if (!m_replay) return refused("this worker was not loaded for a replay");
+  if (!m_replay) return not_replayed("this worker was not loaded for a replay");
   const auto lists = base::get<Json>(body, "nodes");
   if (!lists || !lists->is_array() || lists->size() > m_pointers.size())
-    return refused("no nodes, or more than sets are bound");
+    return not_replayed("no nodes, or more than sets are bound");
   std::map<void* const*, std::vector<device::Node>> nodes;
   for (std::size_t set = 0; set < lists->size(); ++set) {
     auto parsed = device::nodes_from_json((*lists)[set]);

@@ -159,7 +159,9 @@ TEST(SelfTest, TheRecipesBuiltForAMutantJoinAlsoWherePlainInputsShowIt) {
   const auto report = task.report();
   ASSERT_TRUE(report.faults.empty()) << faults(report);
   for (const auto& line : report.lines)
-    if (line.name == "mutant:short_sum") EXPECT_EQ(line.recipe, Recipe::plain);
+    if (line.name == "mutant:short_sum") {
+      EXPECT_EQ(line.recipe, Recipe::plain);
+    }
   for (const Recipe recipe : {Recipe::tail_mass, Recipe::asymmetric, Recipe::ties}) {
     EXPECT_TRUE(has(report.judged, recipe)) << inputs::to_string(recipe);
     EXPECT_TRUE(has(report.extra, recipe)) << inputs::to_string(recipe);

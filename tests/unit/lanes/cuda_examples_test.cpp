@@ -191,8 +191,8 @@ INSTANTIATE_TEST_SUITE_P(All, CudaExamples,
                                          "cuda/scaled_mm_int8", "cutlass/gemm_bias_silu_bf16",
                                          "cutlass/grouped_gemm_moe_bf16",
                                          "cutlass/gemm_fp8_blocks"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& given) {
+                           std::string name = given.param;
                            name[name.find('/')] = '_';
                            return name;
                          });

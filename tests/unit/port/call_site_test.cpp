@@ -11,7 +11,7 @@ const CallSite k_native{"src/e.cpp", "eng::halve", "ako_port::halve_or",
                         "#include \"halve_dispatch.hpp\""};
 
 TEST(CallSite, CallsAreLedToTheDispatchAndLookalikesStay) {
-  const std::string text = R"(// eng::halve(x) in a comment
+  const std::string text = R"cpp(// eng::halve(x) in a comment
 #include "engine.hpp"
 #include <vector>
 #if X
@@ -27,11 +27,11 @@ void run(const float* x, float* y) {
   if (true) eng::halve(y, y, 4);
   auto f = eng::halve;
 }
-)";
+)cpp";
   const auto out = rewrite_native(text, k_native);
 ASSERT_TRUE(out) << out.error().text();
 EXPECT_EQ(out->lines, (std::vector<int>{11, 14}));
-  EXPECT_EQ(out->text, R"(// eng::halve(x) in a comment
+  EXPECT_EQ(out->text, R"cpp(// eng::halve(x) in a comment
 #include "engine.hpp"
 #include <vector>
 #include "halve_dispatch.hpp"
@@ -45,10 +45,10 @@ void run(const float* x, float* y) {
   ako_port::halve_or(eng::halve)(x, y, 3);
   my_eng::halve(x, y, 3); /* eng::halve(y) */
   eng::halved(x);
-  if (true) ako_port::halve_or(eng::halve) (y, y, 4);
+  if (true) ako_port::halve_or(eng::halve)(y, y, 4);
   auto f = eng::halve;
-  }
-)");
+}
+)cpp");
 }
 
 TEST(CallSite, NothingToLeadAndLedAlreadyAreRefused) {
