@@ -197,6 +197,7 @@ base::Expected<Built> target_side(Builder& builder, const model::Contract& contr
   model::Sources sources = workspace::make_sources({{kernel.entry.file, std::move(text), false}});
   AKO_TRY(Built built, must_build(builder.from_kernel(std::move(sources), role, kernel)));
   built.label = role == lanes::Role::candidate ? "target:new" : "target:old";
+  built.spec.read_paths.push_back(library.tree.string());
   if (!python) {
     const std::string folder = library.path.parent_path().string();
     std::string& paths = built.spec.environment["LD_LIBRARY_PATH"];

@@ -25,7 +25,8 @@ base::Expected<std::string> module_caller(const model::Contract& contract,
 /// What the target loads: its shared library, or the work tree that its modules lie in.
 struct TargetLibrary {
   base::fs::path path;
-  base::Hash hash; ///< of the library's bytes; of a work tree, its commit
+  base::Hash hash;          ///< of the library's bytes; of a work tree, its commit
+  base::fs::path tree = {}; ///< the work tree: a worker may read it, and nothing else beside it
 };
 
 /// `side`, built and ready to be loaded: "target:new" or "target:old". `measured`: the sources that

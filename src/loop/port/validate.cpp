@@ -156,6 +156,7 @@ private:
 
   Expected<TargetLibrary> library_in(const fs::path& tree) {
     TargetLibrary out;
+    out.tree = tree;
     if (is_python(m_contract.kernel.lane)) {
       out.path = tree;
       AKO_TRY(out.hash, workspace::Git(tree).run({"rev-parse", "--verify", "HEAD^{commit}"}));

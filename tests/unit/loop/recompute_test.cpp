@@ -63,7 +63,8 @@ protected:
   model::Verdict verdict(const std::vector<model::Sample>& rows, model::OutcomeKind kind,
                          evaluation::Round round = evaluation::Round::first) {
     stats::Series series;
-    for (const auto& shape : model::resolve_all(contract).value())
+    const auto resolved = model::resolve_all(contract).value();
+    for (const auto& shape : resolved)
       series.shapes.push_back({shape.tag, shape.weight});
     for (const auto& row : rows) {
       series.placements.resize(static_cast<std::size_t>(row.placement + 1));
