@@ -93,13 +93,19 @@ Expected<UniqueFd> stdin_file(SpawnOptions& options, const std::string& text) {
 
 enum class Pumped { ended, timed_out, stopped };
 
+/// A signal wakes one thread of the process, not the one that waits here: whoever may be stopped
+/// looks up this often.
+constexpr int k_look_up_ms = 50;
+
 /// Reads until the child ends, the deadline passes or `stop` says so.
 Pumped pump(Process& process, Capture& out, Capture& err, Deadline deadline,
             const std::function<bool()>& stop) {
   while (process.running()) {
     if (stop && stop()) return Pumped::stopped;
     pollfd entries[] = {{out.fd(), POLLIN, 0}, {err.fd(), POLLIN, 0}, {process.pidfd(), POLLIN, 0}};
-    const int ready = poll(entries, 3, deadline.remaining_ms());
+    const int left = deadline.remaining_ms();
+    const bool soon = stop && (left < 0 || left > k_look_up_ms);
+    const int ready = poll(entries, 3, soon ? k_look_up_ms : left);
     if (deadline.passed()) return Pumped::timed_out;
     if (ready <= 0) continue;
     if (entries[0].revents != 0) out.read_once();
