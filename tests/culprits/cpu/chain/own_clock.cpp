@@ -1,4 +1,4 @@
-// Brings a clock and a measuring function of its own. expects: not improved
+// Brings a clock and a measuring function of its own: neither is taken, and what it gains is its own. expects: clean
 #include <cstdint>
 #include <ctime>
 
