@@ -97,8 +97,8 @@ TEST_P(Example, EverySideAndIterationBundles) {
   EXPECT_GE(count, 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Example, testing::ValuesIn(tasks()), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(All, Example, testing::ValuesIn(tasks()), [](const auto& given) {
+  std::string name = given.param;
   for (char& c : name)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   return name;

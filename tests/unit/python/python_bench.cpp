@@ -9,7 +9,7 @@
 namespace ako::fakes {
 namespace {
 
-template <class T> T must(base::Expected<T> value) {
+template <class T> T must_have(base::Expected<T> value) {
   if (!value) throw std::runtime_error(value.error().text());
   return std::move(*value);
 }
@@ -62,7 +62,7 @@ def run(x, y, t, s, n):
 PythonBench PythonBench::make(std::int64_t n, int sets, Torch torch,
                               std::optional<model::DeviceId> device) {
   PythonBench out{Bench::make(n, sets, device ? 0 : -1, device),
-                  must(base::TemporaryDir::make("ako-task-")),
+                  must_have(base::TemporaryDir::make("ako-task-")),
                   lanes::Role::candidate,
                   {},
                   30,
@@ -80,20 +80,20 @@ PythonBench PythonBench::make(std::int64_t n, int sets, Torch torch,
 
 lanes::BuildResult PythonBench::build(const std::string& text) {
   const auto request = request_of(*this, text);
-  const auto* driver = must(lanes::find_lane(model::Lane::triton));
-  const auto tool = must(driver->find_tool(bench.contract, around));
-  const auto plan = must(driver->plan(request, tool, around));
+  const auto* driver = must_have(lanes::find_lane(model::Lane::triton));
+  const auto tool = must_have(driver->find_tool(bench.contract, around));
+  const auto plan = must_have(driver->plan(request, tool, around));
   executors::BuildOptions options;
   options.cache_dir = task.path() / "cache";
   options.runner = around.runner;
-  return driver->read(request, plan, must(executors::run_build(plan, options)));
+  return driver->read(request, plan, must_have(executors::run_build(plan, options)));
 }
 
 client::WorkerOptions PythonBench::options(const std::string& text) {
   const auto built = build(text);
   if (!built.artifact)
     throw std::runtime_error(built.error ? built.error->text() : "nothing was built");
-  const auto* driver = must(lanes::find_lane(model::Lane::triton));
+  const auto* driver = must_have(lanes::find_lane(model::Lane::triton));
   client::WorkerOptions options;
   options.spec = driver->launch_spec(request_of(*this, text), *built.artifact);
   const auto& imports = options.spec.environment["AKO_IMPORTS"];
