@@ -10,10 +10,10 @@ namespace {
 
 std::vector<const Command*>& all_commands() {
   static std::vector<const Command*> all = {
-      &k_compare,  &k_new,    &k_refs,   &k_check,     &k_baseline, &k_try,      &k_status,
-      &k_log,      &k_show,   &k_report, &k_verify,    &k_bench,    &k_scope,    &k_profile,
-      &k_diagnose, &k_doctor, &k_lane,   &k_preflight, &k_port,     &k_validate, &k_calibrate,
-      &k_skill};
+      &k_compare, &k_new,      &k_refs,      &k_check,  &k_baseline, &k_try,
+      &k_status,  &k_log,      &k_show,      &k_report, &k_verify,   &k_bench,
+      &k_scope,   &k_profile,  &k_diagnose,  &k_doctor, &k_lane,     &k_preflight,
+      &k_port,    &k_validate, &k_calibrate, &k_skill};
   return all;
 }
 

@@ -129,8 +129,8 @@ const std::vector<std::string>& runtime_libraries() {
       "libc.", "libm.", "libmvec.", "libstdc++", "libgcc_s", "libgomp", "libomp", "libpthread",
       "libdl.", "librt.", "ld-linux", "libatomic", "libquadmath.",
       // What launches on a device needs, and what the driver loads by itself.
-      "libcuda.", "libcudart.", "libcudadebugger", "libcupti", "libnvperf", "libnvidia-", "libnvrtc",
-      "libnvJitLink"};
+      "libcuda.", "libcudart.", "libcudadebugger", "libcupti", "libnvperf", "libnvidia-",
+      "libnvrtc", "libnvJitLink"};
   return all;
 }
 

@@ -580,12 +580,12 @@ private:
   stats::Series m_series;
   Measured m_out;
   Content m_content;
-  std::vector<Claims> m_claims;       ///< per shape
-  std::vector<std::int64_t> m_graded; ///< per shape: timed calls of the candidate
-  std::vector<std::int64_t> m_called; ///< per shape: calls in blocks, warm-up included
-  std::map<Side, int> m_threads;      ///< of each side when it had loaded
+  std::vector<Claims> m_claims;         ///< per shape
+  std::vector<std::int64_t> m_graded;   ///< per shape: timed calls of the candidate
+  std::vector<std::int64_t> m_called;   ///< per shape: calls in blocks, warm-up included
+  std::map<Side, int> m_threads;        ///< of each side when it had loaded
   std::vector<std::int64_t> m_taken[2]; ///< device memory, per block of this placement: old, new
-  int m_usual_threads = 0;            ///< that came to the incumbent since
+  int m_usual_threads = 0;              ///< that came to the incumbent since
   int m_scrutiny = 0;
   bool m_late = false;            ///< in the block behind the calls of look_late()
   std::int64_t m_audit_until = 0; ///< 0 = before the audit

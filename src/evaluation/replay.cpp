@@ -69,8 +69,8 @@ private:
     return out;
   }
 
-  /// One block of each, in an order drawn by coin, each on a content of its own: the reference never
-  /// sees one that the candidate still has before it.
+  /// One block of each, in an order drawn by coin, each on a content of its own: the reference
+  /// never sees one that the candidate still has before it.
   base::Status run_round() {
     const bool replay_first = m_coins.flip();
     for (int turn = 0; turn < 2 && m_out.self_timed.empty(); ++turn) {

@@ -38,8 +38,9 @@ Status check_args(const Reading& reading, const Section& kernel) {
   for (const Scalar& each : contract.scalars) known.push_back(each.name);
   for (const Axis& each : contract.axes)
     if (each.kind != Axis::Kind::dtype) known.push_back(each.name);
-  if (contract.kernel.lane == Lane::cuda || contract.kernel.lane == Lane::cutlass)
-    known.emplace_back("stream");
+  // An entry of the CuTe DSL is handed the stream as a number; Triton's launches find theirs.
+  for (const Lane lane : {Lane::cuda, Lane::cutlass, Lane::cute_dsl})
+    if (contract.kernel.lane == lane) known.emplace_back("stream");
   std::set<std::string> seen;
   for (std::size_t i = 0; i < contract.kernel.args.size(); ++i) {
     const std::string& name = contract.kernel.args[i];

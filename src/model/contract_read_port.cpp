@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t k_most_bytes = 1u << 20;
 constexpr NumberRule k_port_seconds{[](double v) { return v > 0 && v <= 604800; },
-                               "seconds, above 0 and at most 604800"};
+                                    "seconds, above 0 and at most 604800"};
 
 /// A path inside the target repository.
 Status read_inside(const Section& section, std::string_view key, std::string& into) {

@@ -107,7 +107,9 @@ class Recorders(unittest.TestCase):
     def test_calls_become_shapes_of_a_contract(self):
         task = self.folder / "task"
         (task / "solution").mkdir(parents=True)
-        (task / "solution/g.cpp").write_text("")
+        (task / "input").mkdir()
+        for file in ("solution/g.cpp", "input/g.cpp"):
+            (task / file).write_text("")
         (task / "task.toml").write_text("""format = 1
 [kernel]
 entry = { file = "solution/g.cpp", symbol = "g" }
@@ -131,7 +133,7 @@ M = 1
 T = "bfloat16"
 K = 1
 [reference]
-entry = { file = "solution/g.cpp", symbol = "g" }
+entry = { file = "input/g.cpp", symbol = "g" }
 """)
         x = lambda m, h=8, dtype="bfloat16": {"name": "x", "dtype": dtype, "shape": [m, h]}
         k = lambda value: {"name": "K", "value": value}
@@ -179,7 +181,7 @@ entry = { file = "solution/g.cpp", symbol = "g" }
         found = [(s["kind"], s["file"], s["line"], s["function"]) for s in reply["data"]["sites"]]
         self.assertEqual(found, [("definition", "norm.cu", 4, "eng::rms_norm"), ("call", "engine.cpp", 3, "step"),
                                  ("call", "py/layer.py", 4, "forward"), ("binding", "bind.cpp", 1, "bind"),
-                                 ("import", "py/layer.py", 1, ""), ("declaration", "norm.h", 1, "")])
+                                 ("declaration", "norm.h", 1, ""), ("import", "py/layer.py", 1, "")])
         reply = json.loads(self.run_it(AKO, "scope", "--sites", "engine::rms_norm_kernel", "--json"))
         self.assertEqual([s["kind"] for s in reply["data"]["sites"]], ["definition", "launch"])
 

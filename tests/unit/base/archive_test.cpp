@@ -69,13 +69,15 @@ TEST_F(Archives, CutDamagedAndHostileOnesAreRefused) {
   EXPECT_TRUE(refused(whole.substr(0, whole.size() / 2)));
   EXPECT_TRUE(refused(""));
   EXPECT_TRUE(refused("no archive at all"));
-  int caught = 0;
+  int caught = 0, tried = 0; // how many there are depends on how well it was packed
   for (std::size_t at = 20; at < whole.size(); at += whole.size() / 40 + 1) {
     std::string bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
     caught += refused(bytes);
+    ++tried;
   }
-  EXPECT_GE(caught, 35);
+  EXPECT_GE(tried, 20);
+  EXPECT_EQ(caught, tried);
   for (const char* script :
        {"ln -s /etc/passwd l; tar -czf a.tar.gz l", "mkfifo p; tar -czf a.tar.gz p",
         "mkdir q; echo x > q/f; tar -czf a.tar.gz -P $PWD/q/f",

@@ -72,8 +72,8 @@ model::Sources worded_sources(const std::string& text) {
 
 TEST(CutlassWords, StagesThatLeaveTheEpilogueNothingAreNoticed) {
   const std::string epilogue = "using E = cutlass::epilogue::collective::CollectiveBuilder<>;\n";
-  const auto bad =
-      notices(worded_sources(epilogue + "using S = cutlass::gemm::collective::StageCountAuto;\n"), {});
+  const auto bad = notices(
+      worded_sources(epilogue + "using S = cutlass::gemm::collective::StageCountAuto;\n"), {});
   ASSERT_EQ(bad.size(), 1u);
   EXPECT_EQ(bad[0].line, 2);
   EXPECT_EQ(bad[0].severity, "warning");
@@ -94,7 +94,8 @@ TEST(CutlassWords, AWaitThatADefineMustSwitchOnIsNoticed) {
   EXPECT_EQ(bad[0].line, 2);
   EXPECT_NE(bad[0].text.find("CUTLASS_ENABLE_GDC_FOR_SM90"), std::string::npos);
   EXPECT_TRUE(notices(worded_sources(text), {"-DCUTLASS_ENABLE_GDC_FOR_SM90=1"}).empty());
-  EXPECT_TRUE(notices(worded_sources("#define CUTLASS_ENABLE_GDC_FOR_SM90 1\n" + text), {"-O3"}).empty());
+  EXPECT_TRUE(
+      notices(worded_sources("#define CUTLASS_ENABLE_GDC_FOR_SM90 1\n" + text), {"-O3"}).empty());
 }
 
 TEST(CutlassWords, LongTemplatesAreShortenedAndShortOnesKept) {

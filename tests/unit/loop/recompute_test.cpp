@@ -64,8 +64,7 @@ protected:
                          evaluation::Round round = evaluation::Round::first) {
     stats::Series series;
     const auto resolved = model::resolve_all(contract).value();
-    for (const auto& shape : resolved)
-      series.shapes.push_back({shape.tag, shape.weight});
+    for (const auto& shape : resolved) series.shapes.push_back({shape.tag, shape.weight});
     for (const auto& row : rows) {
       series.placements.resize(static_cast<std::size_t>(row.placement + 1));
       auto& pairs = series.placements.back().pairs;
@@ -123,8 +122,10 @@ using K = model::OutcomeKind;
 using RecomputedResult = Recomputed::Result;
 
 TEST_F(Recompute, AnHonestVerdictIsTheSame) {
-  EXPECT_EQ(judged(verdict(samples(0.5, 3), K::improved), samples(0.5, 3)).result, RecomputedResult::same);
-  EXPECT_EQ(judged(verdict(samples(2, 3), K::regressed), samples(2, 3)).result, RecomputedResult::same);
+  EXPECT_EQ(judged(verdict(samples(0.5, 3), K::improved), samples(0.5, 3)).result,
+            RecomputedResult::same);
+  EXPECT_EQ(judged(verdict(samples(2, 3), K::regressed), samples(2, 3)).result,
+            RecomputedResult::same);
 }
 
 TEST_F(Recompute, ABetteredVerdictIsSeen) {
@@ -139,7 +140,8 @@ TEST_F(Recompute, ABetteredVerdictIsSeen) {
   shape.shapes[1].new_ns *= 0.99;
   EXPECT_EQ(judged(shape, rows).result, RecomputedResult::different);
   // The numbers are right and what is concluded from them is not.
-  EXPECT_EQ(judged(verdict(samples(2, 3), K::improved), samples(2, 3)).result, RecomputedResult::different);
+  EXPECT_EQ(judged(verdict(samples(2, 3), K::improved), samples(2, 3)).result,
+            RecomputedResult::different);
   EXPECT_EQ(judged(verdict(samples(0.999, 3), K::improved), samples(0.999, 3)).result,
             RecomputedResult::different);
 }
@@ -155,7 +157,8 @@ TEST_F(Recompute, OfABlockThatWasRunAgainTheLastAttemptCounts) {
 }
 
 TEST_F(Recompute, WhatOtherEvidenceEndedMayBeOfFewerPlacements) {
-  EXPECT_EQ(judged(verdict(samples(0.5, 2), K::suspect), samples(0.5, 3)).result, RecomputedResult::same);
+  EXPECT_EQ(judged(verdict(samples(0.5, 2), K::suspect), samples(0.5, 3)).result,
+            RecomputedResult::same);
   EXPECT_EQ(judged(verdict(samples(0.5, 2), K::improved), samples(0.5, 3)).result,
             RecomputedResult::different);
 }

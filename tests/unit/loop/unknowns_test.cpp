@@ -69,7 +69,8 @@ TEST(Unknowns, AnAnswerEndsTheQuestion) {
 TEST(Unknowns, ALibraryOrAReason) {
   EXPECT_THAT(library_trouble(contract(), {}), HasSubstr("nobody said why"));
   EXPECT_EQ(library_trouble(contract(), {false, false, "none has it"}), "");
-  EXPECT_EQ(library_trouble(contract(std::string(k_unknowns_contract) + "kind = \"library\"\n"), {}), "");
+  EXPECT_EQ(
+      library_trouble(contract(std::string(k_unknowns_contract) + "kind = \"library\"\n"), {}), "");
 }
 
 } // namespace

@@ -29,8 +29,8 @@ void run(const float* x, float* y) {
 }
 )cpp";
   const auto out = rewrite_native(text, k_native);
-ASSERT_TRUE(out) << out.error().text();
-EXPECT_EQ(out->lines, (std::vector<int>{11, 14}));
+  ASSERT_TRUE(out) << out.error().text();
+  EXPECT_EQ(out->lines, (std::vector<int>{11, 14}));
   EXPECT_EQ(out->text, R"cpp(// eng::halve(x) in a comment
 #include "engine.hpp"
 #include <vector>

@@ -223,8 +223,9 @@ TEST(Dispatch, PythonTestsWhatTensorsSayOfThemselves) {
                   "entry = { file = \"input/ref.py\", symbol = \"halve\" }");
   text = replaced(replaced(text, "float32", "bfloat16"), "float32", "bfloat16");
   const auto python = contract(text);
-  const auto source = python_dispatch(python, spec(), proven_of(python, {}),
-                                      {"halve", "iteration 3", "halve.py", argument_names(python), {}});
+  const auto source =
+      python_dispatch(python, spec(), proven_of(python, {}),
+                      {"halve", "iteration 3", "halve.py", argument_names(python), {}});
   ASSERT_TRUE(source) << source.error().text();
   auto dir = base::TemporaryDir::make("ako-dispatch-").value();
   test::put(dir.path() / "ako/halve_dispatch.py", *source);

@@ -1,4 +1,4 @@
-// Brings a clock and a measuring function of its own: neither is taken, and what it gains is its own. expects: clean
+// Brings its own clock and measuring function: neither is taken. expects: clean
 #include <cstdint>
 #include <ctime>
 
