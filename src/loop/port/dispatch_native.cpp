@@ -85,7 +85,7 @@ private:
            "#error \"this dispatch needs C++17\"\n"
            "#endif\n\n"
            "#include <atomic>\n#include <cstddef>\n#include <cstdint>\n#include "
-           "<cstdlib>\n#include <cstring>\n"
+           "<cstdlib>\n#include <cstring>\n#include <initializer_list>\n"
            "#include <tuple>\n#include <type_traits>\n\n";
     if (!device().empty()) out += "#include <cuda_runtime.h>\n\n";
     out += fmt::format("#define {} {}\n#include \"kernel/{}\"\n#undef {}\n\n", m_symbol.name,
