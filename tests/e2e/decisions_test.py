@@ -108,6 +108,7 @@ class Decisions(Case):
         task = self.make_task()
         self.edit(task / "task.toml", "call_seconds = 2", "call_seconds = 0.3")
         self.quietly("check", at=task)
+        self.ako("refs", "read", "--required", at=task, exit=0)
         self.quietly("baseline", at=task)
         self.solution(task, body="  for (volatile int i = 0; i >= 0; i = 1) {}")
         tried = (task / "solution/halve.cpp").read_text()
