@@ -146,8 +146,7 @@ entry = { file = "input/g.cpp", symbol = "g" }
                          [({"K": 2, "M": 16, "T": "bfloat16"}, 8.0), ({"K": 2, "M": 64, "T": "bfloat16"}, 4.0),
                           ({"K": 2, "M": 16, "T": "float32"}, 2.0)])
         self.assertEqual((data["calls"], data["covered"]), (32, 14))
-        self.assertEqual(len(data["unknown"]), 1)
-        self.assertIn("axis K", data["unknown"][0])
+        self.assertTrue(any("axis K" in each for each in data["unknown"]), data["unknown"])
         self.assertEqual(len(data["misfits"]), 3, data["misfits"])
         self.assertIn('tag = "K=2,M=16,T=bfloat16"\n', (task / "shapes.toml").read_text())
         # What it wrote is lawful where it goes.

@@ -58,6 +58,13 @@ TEST_F(Archives, ThoseThatTarMakesOfFilesAreReadToo) {
   EXPECT_EQ((*back)[0].content, "hi\n");
 }
 
+std::string contents(const Expected<std::vector<ArchiveFile>>& files) {
+  std::string all;
+  if (files)
+    for (const auto& each : *files) all += each.name + "\n" + each.content + "\n";
+  return all;
+}
+
 TEST_F(Archives, CutDamagedAndHostileOnesAreRefused) {
   ASSERT_TRUE(write_archive(file, k_files));
   const std::string whole = read_file(file).value();
@@ -73,11 +80,13 @@ TEST_F(Archives, CutDamagedAndHostileOnesAreRefused) {
   for (std::size_t at = 20; at < whole.size(); at += whole.size() / 40 + 1) {
     std::string bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
-    caught += refused(bytes);
     ++tried;
+    if (refused(bytes)) ++caught;
+    // A run of zeros can be told in several ways: such a bit changes nothing that is read.
+    else EXPECT_EQ(contents(read_archive(file)), contents(k_files)) << "byte " << at;
   }
   EXPECT_GE(tried, 20);
-  EXPECT_EQ(caught, tried);
+  EXPECT_GE(caught, tried - 5);
   for (const char* script :
        {"ln -s /etc/passwd l; tar -czf a.tar.gz l", "mkfifo p; tar -czf a.tar.gz p",
         "mkdir q; echo x > q/f; tar -czf a.tar.gz -P $PWD/q/f",

@@ -170,7 +170,8 @@ TEST(Dispatch, ACornerThatWasNotMeasuredTakesTheOldPath) {
                "[[shape]]\nM = 16\nH = 8\n[[shape]]\nM = 64\nH = 8\n[[shape]]\nM = 64\nH = 32\n");
   const std::string calls =
       R"(const int at[][2] = {{16, 8}, {32, 8}, {64, 8}, {64, 16}, {64, 32}, {16, 32}, {32, 16}};
-  for (auto& each : at) std::printf("%d", eng_call(x, y, 0.5f, each[0], each[1]));)";
+  for (auto& each : at) std::printf("%d", eng_call(x, y, 0.5f, each[0], each[1]));
+)";
   EXPECT_EQ(run_native(contract(text), spec(), calls, "env -u ENGINE_HALVE"), "2222211\n");
 }
 
