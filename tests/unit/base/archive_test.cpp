@@ -61,7 +61,7 @@ TEST_F(Archives, ThoseThatTarMakesOfFilesAreReadToo) {
 std::string contents(const Expected<std::vector<ArchiveFile>>& files) {
   std::string all;
   if (files)
-    for (const auto& each : *files) all += each.name + "\n" + each.content + "\n";
+    for (const auto& each : *files) all += each.path + "\n" + each.content + "\n";
   return all;
 }
 
