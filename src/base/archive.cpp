@@ -118,6 +118,10 @@ public:
       if (got < 0) return bad("damaged: " + gz_error());
       if (got == 0) break;
     }
+    // A stream that ends before its checksum is no error to gzread, which returns 0.
+    int code = Z_OK;
+    (void)::gzerror(m_file.get(), &code);
+    if (code != Z_OK && code != Z_STREAM_END) return bad("cut off or damaged");
     return out;
   }
 
