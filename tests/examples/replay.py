@@ -7,7 +7,7 @@ The record is read by `ako log`; each iteration's sources (iterations/N-name/) a
 that were the incumbent then, by `ako compare` in a fresh copy of the task. improved, regressed and
 incorrect must come out as recorded. A draw on record (equivalent or undecided) must not become a
 claim: how near to nothing it is measured is a matter of noise, that it is no win is not. A run that the machine disturbed, or in which
-a recorded win or loss came out as a draw, is repeated, at most REPEATS times a candidate and SECONDS in
+a recorded win or loss came out undecided, is repeated, at most REPEATS times a candidate and SECONDS in
 all; what is then still open is not settled, and the exit 77. Any other outcome than the recorded one fails.
 """
 import argparse
@@ -66,7 +66,7 @@ def main() -> int:
             shutil.copy(sources(options.example, row["number"]) / entry, task / "solution" / entry)
             for attempt in range(1 + REPEATS):  # a machine that was not quiet settles nothing
                 reply = ako(options.ako, task, "compare", "old.cpp", f"solution/{entry}")
-                still_open = reply["fault"] == "machine" or (reply["outcome"] in DRAW and row["outcome"] in {"improved", "regressed"})
+                still_open = reply["fault"] == "machine" or (reply["outcome"] == "undecided" and row["outcome"] in {"improved", "regressed"})
                 if not still_open or attempt == REPEATS or time.monotonic() > end:
                     break
                 again += 1
