@@ -1,5 +1,6 @@
 """The driver, turn by turn, with scripted agents; a fake judges."""
 
+import json
 import os
 import pathlib
 import signal
@@ -209,8 +210,16 @@ class Outside(DriveCase):
         if version < 6:
             self.skipTest(f"Landlock version {version} does not scope signals")
         task = self.fake_task()
-        result = self.drive(task, self.campaign(budget="iterations = 1"), self.agent("kill -9 $PPID\n" + FASTER))
-        self.assertEqual(result["iterations"], 1)
+        # The shell that runs the command is the agent's own; the driver is its parent.
+        agent = self.agent("read -r _ _ _ driver _ < /proc/$PPID/stat\necho $driver > \"$AGENT_OUT/driver\"\n"
+                           "kill -9 $driver 2> \"$AGENT_OUT/refused\" && echo gone > \"$AGENT_OUT/gone\"\n" + FASTER)
+        process = self.start_fake(task, self.campaign(budget="iterations = 1"), agent)
+        out, err = process.communicate(timeout=120)
+        self.assertEqual((self.out() / "driver").read_text().strip(), str(process.pid), "the test signals the driver")
+        self.assertEqual(process.returncode, 0, err.decode())
+        self.assertIn("not permitted", (self.out() / "refused").read_text())
+        self.assertFalse((self.out() / "gone").exists())
+        self.assertEqual(json.loads(out)["iterations"], 1)
 
 
 class Interruptions(DriveCase):
