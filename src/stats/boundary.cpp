@@ -48,7 +48,7 @@ Boundary::Boundary(const Plan& plan)
   if (early > 0) m_student_share = 1 - k_early_share;
   for (std::size_t i = 0; i < m_looks.size(); ++i) {
     Critical critical;
-    for (Purpose purpose : {Purpose::win, Purpose::interval}) {
+    for (Purpose purpose : k_purposes) {
       const auto at = static_cast<std::size_t>(purpose);
       const double all = tail(purpose);
       if (m_looks[i] >= 2)
@@ -62,8 +62,12 @@ Boundary::Boundary(const Plan& plan)
 }
 
 double Boundary::tail(Purpose purpose) const {
-  return purpose == Purpose::win ? m_plan.alpha * m_plan.spend / m_plan.candidates
-                                 : 0.5 * (1 - m_plan.level);
+  switch (purpose) {
+  case Purpose::win: return m_plan.alpha * m_plan.spend / m_plan.candidates;
+  case Purpose::interval: return 0.5 * (1 - m_plan.level);
+  case Purpose::equivalence: return m_plan.equivalence_alpha;
+  }
+  return 0;
 }
 
 std::size_t Boundary::index_of(int placements) const {

@@ -3,6 +3,7 @@
 
 #include "stats/paired_test.hpp"
 
+#include <iterator>
 #include <vector>
 
 namespace ako::stats {
@@ -18,7 +19,8 @@ std::vector<int> looks_of(int first_look, int most);
 std::vector<double> shares_of(const std::vector<int>& looks);
 
 /// Which error an interval end answers for.
-enum class Purpose { win, interval };
+enum class Purpose { win, interval, equivalence };
+constexpr Purpose k_purposes[] = {Purpose::win, Purpose::interval, Purpose::equivalence};
 
 /// Critical values of a plan, worked out once.
 class Boundary {
@@ -40,8 +42,8 @@ public:
 
 private:
   struct Critical {
-    double student[2] = {0, 0}; ///< by purpose, for as many values as placements
-    double normal[2] = {0, 0};  ///< by purpose; 0 = not used at this look
+    double student[std::size(k_purposes)] = {}; ///< by purpose, for as many values as placements
+    double normal[std::size(k_purposes)] = {};  ///< by purpose; 0 = not used at this look
   };
   std::size_t index_of(int placements) const;
   double tail(Purpose purpose) const;

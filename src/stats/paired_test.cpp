@@ -60,6 +60,8 @@ base::Status check(const Plan& plan) {
   AKO_TRY_STATUS(
       allow(plan.spend > 0 && plan.spend <= 1, "spend", plan.spend, "above 0, at most 1"));
   AKO_TRY_STATUS(allow(plan.level >= 0.5 && plan.level < 1, "level", plan.level, "0.5 to below 1"));
+  AKO_TRY_STATUS(allow(plan.equivalence_alpha > 1e-9 && plan.equivalence_alpha < 0.5,
+                       "equivalence_alpha", plan.equivalence_alpha, "between 1e-9 and 0.5"));
   AKO_TRY_STATUS(allow(plan.most_placements >= 1 && plan.most_placements <= 100000,
                        "most_placements", plan.most_placements, "1 to 100000"));
   AKO_TRY_STATUS(allow(plan.pairs_per_placement >= 1, "pairs_per_placement",
@@ -109,16 +111,22 @@ struct Tester::Rules {
     return result;
   }
 
-  State judge(const Decision& decision, double surely_gained, int placements) const {
+  /// Whether the gain is shown to lie inside +- min_gain.
+  bool inside(const Line& line, int placements) const {
+    const double width = half(Purpose::equivalence, line, placements);
+    return gain_of(line.centre + width) > -plan.min_gain &&
+           gain_of(line.centre - width) < plan.min_gain;
+  }
+
+  State judge(const Decision& decision, const Line& total, int placements) const {
     bool all_within = true;
     for (const ShapeResult& result : decision.shapes) {
       if (result.regression == Regression::beyond) return State::regressed;
       all_within = all_within && result.regression == Regression::within;
     }
-    const Gain& g = decision.gain;
-    if (surely_gained > plan.min_gain && all_within) return State::improved;
-    if (g.high < -plan.min_gain) return State::regressed;
-    if (g.low > -plan.min_gain && g.high < plan.min_gain) return State::equivalent;
+    if (surely(total, placements) > plan.min_gain && all_within) return State::improved;
+    if (decision.gain.high < -plan.min_gain) return State::regressed;
+    if (inside(total, placements)) return State::equivalent;
     return placements >= plan.most_placements ? State::undecided : State::go_on;
   }
 
@@ -161,7 +169,7 @@ base::Expected<Decision> Tester::look(const Series& series) const {
       decision.shapes.push_back(m_rules->shape(series.shapes[s], evidence.shapes[s], placements));
     surely_gained = m_rules->surely(evidence.total, placements);
     if (decision.state != State::invalid && m_rules->boundary.looks_after(placements))
-      decision.state = m_rules->judge(decision, surely_gained, placements);
+      decision.state = m_rules->judge(decision, evidence.total, placements);
   } else {
     decision.gain = {0, surely_gained, 1};
   }

@@ -53,6 +53,9 @@ struct Plan {
   double alpha = 0.001;         ///< stated chance of a false `improved`, one-sided, whole run
   double spend = 0.7;           ///< share of alpha that the test uses; the rest is margin
   double level = 0.99;          ///< of the intervals, valid at whatever look the run stopped
+  /// Stated chance, whole run, of calling equivalent what lies on a limit: two one-sided tests, one
+  /// for each limit.
+  double equivalence_alpha = 0.05;
   int most_placements = 20;
   int pairs_per_placement = 10;
   int first_look = 2; ///< placements before the first look

@@ -40,7 +40,10 @@ int all_needed(const Decision& decision, const SeriesEvidence& evidence, const P
   if (total.centre >= win) {
     // Not a win as it stands: the nearer question is whether it is a draw or a loss.
     const double distance = std::min(std::fabs(total.centre - win), std::fabs(loss - total.centre));
-    return placements_for(plan, boundary, Purpose::interval, total, distance);
+    // Inside the limits it is a draw that is to be shown.
+    const bool draw = total.centre < loss;
+    return placements_for(plan, boundary, draw ? Purpose::equivalence : Purpose::interval, total,
+                          distance);
   }
   int needed = placements_for(plan, boundary, Purpose::win, total, win - total.centre);
   if (needed == 0) return 0;
@@ -104,7 +107,8 @@ std::string reason_for(const Decision& decision, const SeriesEvidence& evidence,
         plain_percent(plan.min_gain));
   case State::equivalent: {
     const ShapeResult* open = first_with(decision, Regression::open);
-    return fmt::format("gain {} lies inside +-{}{}", gain, plain_percent(plan.min_gain),
+    return fmt::format("gain {}, shown at {:.3g} % to lie inside +-{}{}", gain,
+                       100 * plan.equivalence_alpha, plain_percent(plan.min_gain),
                        open ? fmt::format("; shape {} is not resolved", open->tag) : "");
   }
   case State::regressed:

@@ -216,6 +216,23 @@ TEST(PairedTest, ClockOfTheOldSideCountsToo) {
   EXPECT_EQ(decided(series, plan).state, State::equivalent);
 }
 
+// Two one-sided tests at 5 %: a draw is said where the wider 99 % interval still reaches over a limit.
+TEST(PairedTest, DrawIsShownByItsOwnTest) {
+  Plan plan = gpu_plan();
+  plan.placement_spread = 0;
+  Series series = build({.gains = {0}});
+  // Placements answer by turns half of the limit too much and too little.
+  for (std::size_t p = 0; p < series.placements.size(); ++p)
+    for (Pair& pair : series.placements[p].pairs[0]) pair.new_ns *= p % 2 ? 1.006 : 1 / 1.006;
+  const Decision draw = decided(series, plan);
+  EXPECT_EQ(draw.state, State::equivalent) << draw.reason;
+  EXPECT_GT(draw.gain.high, plan.min_gain * 0.8) << draw.reason;
+  plan.equivalence_alpha = 1e-5;
+  EXPECT_EQ(decided(series, plan).state, State::undecided);
+  plan.equivalence_alpha = 0.5;
+  EXPECT_FALSE(check(plan));
+}
+
 TEST(PairedTest, AssumedSpreadIsDroppedWhereMoreIsSeen) {
   const Boundary boundary(gpu_plan());
   // At 2 placements a spread inside the assumption leans on it; one beyond is taken as it is seen.
