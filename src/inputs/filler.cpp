@@ -108,6 +108,12 @@ void fill_data(const Filler::State& s, std::span<std::byte> out, const StreamId&
       look_up(dtype, s.table, random, here, out.data() + model::bytes_of(dtype, at));
       continue;
     }
+    if (s.values.draws_floats()) {
+      float drawn[k_chunk_drawn];
+      s.values.floats(random, here, drawn);
+      std::memcpy(out.data() + 4 * at, drawn, static_cast<std::size_t>(4 * here));
+      continue;
+    }
     for (std::int64_t i = 0; i < here; ++i) {
       const std::uint64_t bits = read_bits(random, s.width, i);
       store_code(dtype, out, at + i, s.values.code(bits, before, at + i, id, keys));

@@ -57,6 +57,18 @@ std::span<const std::int32_t, 65536> normal_quantiles();
 /// Standard normal value of 32 random bits: the quantiles, interpolated; 2^-28 steps, within
 /// +- 4.7.
 std::int32_t normal_fixed(std::uint32_t bits);
+/// The same with the table at hand, for loops.
+inline std::int32_t normal_fixed(std::span<const std::int32_t, 65536> table, std::uint32_t bits) {
+  const auto slot = static_cast<std::int32_t>(bits >> 16);
+  const std::int64_t fraction = static_cast<std::int64_t>(bits & 0xffff) - 32768; // of the slice
+  const std::int32_t towards = fraction < 0 ? -1 : 1;
+  // The slope to that neighbour; the outermost slices continue the one behind them.
+  const std::int32_t other =
+      slot + towards < 0 || slot + towards > 65535 ? slot - towards : slot + towards;
+  const std::int64_t here = table[static_cast<std::size_t>(slot)];
+  const std::int64_t step = (table[static_cast<std::size_t>(other)] - here) * (other - slot);
+  return static_cast<std::int32_t>(here + step * fraction / 65536);
+}
 
 /// A permutation of [0, count) without a table: number `which` of the stream.
 class Permutation {

@@ -60,17 +60,6 @@ std::span<const std::int32_t, 65536> normal_quantiles() {
   return std::span<const std::int32_t, 65536>(table.data(), 65536);
 }
 
-std::int32_t normal_fixed(std::uint32_t bits) {
-  const auto table = normal_quantiles();
-  const std::uint32_t slot = bits >> 16;
-  const std::int64_t fraction = static_cast<std::int64_t>(bits & 0xffff) - 32768; // of the slice
-  const std::int64_t here = table[slot];
-  // Slopes to both neighbours; the outermost slices continue theirs.
-  const std::uint32_t other =
-      fraction < 0 ? (slot ? slot - 1 : 0) : (slot < 65535 ? slot + 1 : 65535);
-  std::int64_t step = fraction < 0 ? here - table[other] : table[other] - here;
-  if (other == slot) step = fraction < 0 ? table[1] - here : here - table[65534];
-  return static_cast<std::int32_t>(here + step * fraction / 65536);
-}
+std::int32_t normal_fixed(std::uint32_t bits) { return normal_fixed(normal_quantiles(), bits); }
 
 } // namespace ako::inputs

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 
 namespace ako::inputs {
 
@@ -101,6 +103,28 @@ double Values::plain(std::uint64_t bits) const {
     z = normal_fixed(static_cast<std::uint32_t>(bits >> 32)) * 0x1p-28 + low * 0x1p-60;
   }
   return m_mean + m_stddev * z;
+}
+
+bool Values::draws_floats() const { return m_dtype == Dtype::float32 && !m_bends && !m_whole; }
+
+void Values::floats(const std::byte* random, std::int64_t count, float* out) const {
+  constexpr double k_largest = std::numeric_limits<float>::max();
+  const auto each = [&](auto&& value_of) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, random + 4 * i, 4);
+      out[i] = static_cast<float>(std::clamp(value_of(bits), -k_largest, k_largest));
+    }
+  };
+  if (m_kind == Fill::uniform)
+    return each([&](std::uint32_t bits) {
+      return m_low +
+             (m_high - m_low) * (static_cast<double>(2 * std::uint64_t{bits} + 1) * 0x1p-33);
+    });
+  const auto table = normal_quantiles();
+  each([&](std::uint32_t bits) {
+    return m_mean + m_stddev * (normal_fixed(table, bits) * 0x1p-28);
+  });
 }
 
 std::uint64_t Values::to_code(double value) const {

@@ -25,6 +25,10 @@ public:
   std::uint64_t code(std::uint64_t bits, std::uint64_t before, std::int64_t index,
                      const StreamId& stream, std::uint64_t keys) const;
   bool bends() const { return m_bends; } ///< the recipe changes something here
+  /// Whether floats() serves: the codes of a plain float32 fill, many at a time.
+  bool draws_floats() const;
+  /// `random` holds four bytes for each of `count` values.
+  void floats(const std::byte* random, std::int64_t count, float* out) const;
 
 private:
   double bent_normal(double value, double before, const Spot& spot, std::uint64_t row_bits,
