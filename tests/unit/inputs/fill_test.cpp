@@ -1,9 +1,11 @@
 // Fills and recipes: what they promise, for every type, in any order.
 #include "inputs/codec.hpp"
 #include "inputs/recipe.hpp"
+#include "inputs/values.hpp"
 #include "tensors.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -66,6 +68,29 @@ TEST(Fill, TheTableAndTheSlowPathAgree) {
     const auto a = filled(small, spec_of(Fill::normal)), b = filled(large, spec_of(Fill::normal));
     EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin())) << to_string(dtype);
   }
+}
+
+// Many at a time or one by one: the same codes, at the edges of the table and of the type too.
+TEST(Fill, FloatsAndTheSlowPathAgree) {
+  const auto tensor = tensor_of(Dtype::float32, {5000});
+  FillSpec wild = spec_of(Fill::normal), uniform = spec_of(Fill::uniform);
+  wild.stddev = 1e38;
+  uniform.low = -3, uniform.high = 5;
+  for (const FillSpec& spec : {spec_of(Fill::normal), wild, uniform}) {
+    const inputs::Values values(tensor, spec, Recipe::plain);
+    ASSERT_TRUE(values.draws_floats());
+    std::vector<std::uint32_t> bits = {0,      1,       0x7fff,     0x8000,
+                                       0xffff, 0x10000, 0xffff8000, 0xffffffff};
+    for (std::uint32_t i = 0; i < 5000; ++i) bits.push_back(i * 2654435761u);
+    std::vector<float> many(bits.size());
+    values.floats(reinterpret_cast<const std::byte*>(bits.data()),
+                  static_cast<std::int64_t>(bits.size()), many.data());
+    for (std::size_t i = 0; i < bits.size(); ++i)
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(many[i]), values.plain_code(bits[i])) << bits[i];
+  }
+  EXPECT_FALSE(inputs::Values(tensor, spec_of(Fill::normal), Recipe::large).draws_floats());
+  EXPECT_FALSE(inputs::Values(tensor, spec_of(Fill::index), Recipe::plain).draws_floats());
+  EXPECT_FALSE(inputs::Values(tensor_of(Dtype::float64, {8}), wild, Recipe::plain).draws_floats());
 }
 
 TEST(Fill, EverySeedTensorSetAndEpochIsNewContent) {
