@@ -36,12 +36,23 @@ add_library(ako_glibc_floor OBJECT ${CMAKE_SOURCE_DIR}/cmake/once/glibc_floor.c)
 # The headers that most units read, parsed once for libraries and once for tests (their code models differ). Third
 # parties and the standard library alone: no room becomes visible through them.
 option(AKO_PCH "Precompiled headers" ON)
-# What tests themselves compute is little: CI spares the optimiser there. The rooms under test keep their flags.
+# Rooms and programs that only carry words: none of their code runs while something is timed, compared or decided, nor is
+# it long at work in a test. CI spares the optimiser there.
+set(AKO_PLAIN_OPTIONS "" CACHE STRING "Compiler options of the rooms and programs in AKO_PLAIN, e.g. -O0")
+set(AKO_PLAIN guides executors workspace lanes loop report cli mcp drive
+              ako drive_fake ako-bench-gpu ako-gpu-rim bench_port bench_port_into)
+# What tests themselves compute is little: CI spares the optimiser there as well. The rooms under test keep their flags.
 set(AKO_TEST_OPTIONS "" CACHE STRING "Compiler options of the tests' own sources, e.g. -O0")
 if(AKO_PCH)
   add_library(ako_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/once/pch.cpp)
   target_link_libraries(ako_pch PRIVATE ako_flags)
   target_precompile_headers(ako_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/once/pch.hpp)
+  if(AKO_PLAIN_OPTIONS)
+    add_library(ako_plain_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/once/pch.cpp)
+    target_link_libraries(ako_plain_pch PRIVATE ako_flags)
+    target_compile_options(ako_plain_pch PRIVATE ${AKO_PLAIN_OPTIONS})
+    target_precompile_headers(ako_plain_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/once/pch.hpp)
+  endif()
   if(AKO_BUILD_TESTS)
     add_executable(ako_test_pch EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/once/pch.cpp)
     target_link_libraries(ako_test_pch PRIVATE ako_flags GTest::gtest GTest::gmock GTest::gtest_main)
@@ -49,6 +60,16 @@ if(AKO_PCH)
     target_precompile_headers(ako_test_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/once/pch_test.hpp)
   endif()
 endif()
+
+# How a room's or program's own sources are compiled.
+function(ako_compile_as target name)
+  if(AKO_PLAIN_OPTIONS AND name IN_LIST AKO_PLAIN)
+    target_compile_options(${target} PRIVATE ${AKO_PLAIN_OPTIONS})
+    ako_use_pch(${target} ako_plain_pch)
+  else()
+    ako_use_pch(${target} ako_pch)
+  endif()
+endfunction()
 
 function(ako_use_pch target from)
   if(AKO_PCH)
