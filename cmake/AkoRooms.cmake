@@ -75,6 +75,28 @@ function(ako_executable name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 endfunction()
 
+# Sources that several test programs share, compiled once: ako_test_shared(<name> SOURCES ... USES ... INCLUDES ...). Cases belong
+# into the programs: a linker leaves out what nobody names.
+function(ako_test_shared name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;INCLUDES;LIBS" ${ARGN})
+  if(NOT AKO_BUILD_TESTS)
+    return()
+  endif()
+  add_library(${name} STATIC ${ARG_SOURCES})
+  # Compiled as the programs are, so that their precompiled headers serve it too.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIE ${AKO_TEST_OPTIONS})
+  ako_use_pch(${name} ako_test_pch)
+  target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_INCLUDES})
+  target_compile_definitions(${name} PRIVATE AKO_SOURCE_DIR="${CMAKE_SOURCE_DIR}" AKO_BUILD_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${name} PRIVATE ako_flags ${ARG_LIBS} GTest::gtest GTest::gmock)
+  foreach(used IN LISTS ARG_USES)
+    get_target_property(used_root ako_${used} AKO_ROOT)
+    target_include_directories(${name} PRIVATE ${used_root})
+    target_link_libraries(${name} PRIVATE ako_${used})
+  endforeach()
+endfunction()
+
 # A test program of GoogleTest cases, registered with CTest as one test: ako_test(<name> SOURCES ... USES ...)
 function(ako_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;USES;LIBS;LABELS" ${ARGN})
