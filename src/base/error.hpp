@@ -2,8 +2,9 @@
 // AKO_CHECK.
 #pragma once
 
+#include "base/result.hpp"
+
 #include <string>
-#include <tl/expected.hpp>
 #include <utility>
 
 namespace ako::base {
@@ -38,7 +39,7 @@ struct Error {
   std::string text() const;
 };
 
-template <class T> using Expected = tl::expected<T, Error>;
+template <class T> using Expected = Result<T, Error>;
 using Status = Expected<void>;
 
 /// The fields of an Error after kind and message, named at the call: fail(kind, "...", {.where =

@@ -55,6 +55,6 @@ struct WorkerFailure {
   std::string out, err;
 };
 
-template <class T> using Answer = tl::expected<T, WorkerFailure>;
+template <class T> using Answer = base::Result<T, WorkerFailure>;
 
 } // namespace ako::client

@@ -98,7 +98,7 @@ base::Expected<Link> Link::start(const LinkOptions& options) {
   return link;
 }
 
-tl::expected<Json, Incident> Link::ask(protocol::Kind kind, const Json& body, Deadline deadline,
+base::Result<Json, Incident> Link::ask(protocol::Kind kind, const Json& body, Deadline deadline,
                                        std::vector<int> fds,
                                        std::vector<base::UniqueFd>* received) {
   if (!m_alive)

@@ -62,7 +62,7 @@ public:
 
   /// Sends one request (and descriptors) and waits for its answer. With `received` the answer
   /// brings as many descriptors as that list is long.
-  tl::expected<base::Json, Incident> ask(protocol::Kind kind, const base::Json& body,
+  base::Result<base::Json, Incident> ask(protocol::Kind kind, const base::Json& body,
                                          base::Deadline deadline, std::vector<int> fds = {},
                                          std::vector<base::UniqueFd>* received = nullptr);
   bool alive() const { return m_alive; }

@@ -55,9 +55,9 @@ class Planted(unittest.TestCase):
                               text=True, env=env)
         return done.returncode, done.stdout + done.stderr
 
-    def refuses(self, text, words, name="broken"):
-        self.write(name, text)
-        code, out = self.run_check()
+    def refuses(self, text, words, snippets="none"):
+        self.write("broken", text)
+        code, out = self.run_check("--snippets", snippets)
         self.assertEqual(code, 1, out)
         self.assertIn(words, out)
 
@@ -71,19 +71,19 @@ class Planted(unittest.TestCase):
     def test_a_route_to_a_guide_that_is_not_written(self):
         with (self.root / "references/routing.toml").open("a") as file:
             file.write('\n[[rule]]\nguides = ["honest", "nowhere"]\n')
-        code, out = self.run_check()
+        code, out = self.run_check("--snippets", "none")
         self.assertEqual(code, 1)
         self.assertIn("no guide 'nowhere'", out)
 
     def test_a_move_that_names_a_guide_that_is_not_written(self):
         with (self.root / "src/profiles/playbook.cpp").open("a") as file:
             file.write('Play{"x", "", 0, 0, "y", "nowhere"}')
-        self.assertIn("names guide 'nowhere'", self.run_check()[1])
+        self.assertIn("names guide 'nowhere'", self.run_check("--snippets", "none")[1])
 
     def test_a_family_that_no_route_knows(self):
         self.refuses(self.guide("broken", HEAD.replace("families: [any]", "families: [gem]")), "unknown family 'gem'")
         self.write("broken", self.guide("broken", HEAD.replace("families: [any]", "families: [gemm]")))
-        self.assertEqual(self.run_check()[0], 0)
+        self.assertEqual(self.run_check("--snippets", "none")[0], 0)
 
     def test_a_template_that_names_what_is_not_there(self):
         note = self.root / "templates/cuda/norm/NOTES.md"
@@ -91,13 +91,13 @@ class Planted(unittest.TestCase):
         for guides, findings, code in (("honest", "memory_latency", 0), ("nowhere", "memory_latency", 1),
                                        ("honest", "nothing", 1)):
             note.write_text(f"---\nid: cuda/norm\nfamilies: [gemm]\nguides: [{guides}]\nfindings: [{findings}]\n---\n")
-            self.assertEqual(self.run_check()[0], code, (guides, findings))
+            self.assertEqual(self.run_check("--snippets", "none")[0], code, (guides, findings))
 
     def test_a_stale_list_of_sources_is_refused(self):
-        self.run_check()
+        self.run_check("--snippets", "none")
         with open(self.root / "references/SOURCES.md", "a") as file:
             file.write("- one more\n")
-        code, out = self.run_check("--check")
+        code, out = self.run_check("--check", "--snippets", "none")
         self.assertEqual(code, 1)
         self.assertIn("not up to date", out)
 
@@ -133,21 +133,21 @@ class Planted(unittest.TestCase):
         self.refuses(self.guide("broken", body=BODY.replace("## When not", "## Whenever")), "no section '## When not'")
 
     def test_snippets_that_do_not_compile(self):
-        self.refuses(self.guide("broken", snippets=SNIPPETS.replace("2 * x;", "2 * y;")), "does not compile")
-        self.refuses(self.guide("broken", snippets=SNIPPETS.replace("x = 1", "x = = 1")), "does not compile")
+        self.refuses(self.guide("broken", snippets=SNIPPETS.replace("2 * x;", "2 * y;")), "does not compile", "host")
+        self.refuses(self.guide("broken", snippets=SNIPPETS.replace("x = 1", "x = = 1")), "does not compile", "host")
 
     def test_a_python_snippet_is_run_where_it_says_so(self):
         wrong = "```python compile\nassert 1 + 1 == 3\n```\n"
         self.write("honest", self.guide("honest", snippets=wrong))
         self.assertEqual(self.run_check()[0], 0)
-        self.refuses(self.guide("broken", snippets=wrong.replace("compile", "compile run")), "AssertionError")
+        self.refuses(self.guide("broken", snippets=wrong.replace("compile", "compile run")), "AssertionError", "host")
 
     def test_a_snippet_in_a_language_nobody_compiles(self):
-        self.refuses(self.guide("broken", snippets="```text compile\nx\n```\n"), "cannot be compiled")
+        self.refuses(self.guide("broken", snippets="```text compile\nx\n```\n"), "cannot be compiled", "host")
 
     def test_an_empty_library_is_no_success(self):
         (self.root / "references/honest.md").unlink()
-        self.assertEqual(self.run_check()[0], 1)
+        self.assertEqual(self.run_check("--snippets", "none")[0], 1)
 
     def test_cuda_snippets_are_compiled_or_visibly_skipped(self):
         kernel = "```cuda compile arch=sm_90\n__global__ void f(int* p) { *p = 1; }\n```\n"
@@ -158,8 +158,8 @@ class Planted(unittest.TestCase):
             return
         self.assertEqual(code, 0, out)
         self.assertIn("1 cuda", out)
-        self.refuses(self.guide("broken", snippets=kernel.replace("*p = 1", "*q = 1")), "does not compile")
-        self.refuses(self.guide("broken", snippets=kernel.replace(" arch=sm_90", "")), "needs arch=")
+        self.refuses(self.guide("broken", snippets=kernel.replace("*p = 1", "*q = 1")), "does not compile", "cuda")
+        self.refuses(self.guide("broken", snippets=kernel.replace(" arch=sm_90", "")), "needs arch=", "cuda")
 
     def test_the_compiler_of_the_environment_is_used(self):
         kernel = "```cuda compile arch=sm_90\n__global__ void f(int* p) { *p = 1; }\n```\n"

@@ -22,7 +22,7 @@ struct Refusal {
   std::string kind, message; ///< "returned_error", "invalid", ...: see kinds.hpp
   base::Json data = base::Json::object();
 };
-template <class T> using Outcome = tl::expected<T, Refusal>;
+template <class T> using Outcome = base::Result<T, Refusal>;
 
 /// A base::Error as a Refusal of kind "invalid" or "environment".
 Refusal refuse(const base::Error& error);

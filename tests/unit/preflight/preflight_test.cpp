@@ -27,17 +27,28 @@ advance() { (cd dev && echo "$RANDOM" >> b.txt && git commit -qam more && git pu
 commit() { git commit -qm "$1"; }
 )";
 
-/// up.git (default branch main, two commits), dev (who pushes to it), AKO4ALL (a clone).
-class World {
-public:
-  World() : m_dir(base::TemporaryDir::make("ako-preflight-").value()) {
-    ::setenv("no_proxy", "127.0.0.1", 1); // what is not there is not to be asked of a proxy
-    run(R"(git init -q --bare -b main up.git; git clone -q up.git dev 2>/dev/null; cd dev
+/// up.git (default branch main, two commits), dev (who pushes to it), AKO4ALL (a clone): made once.
+const fs::path& first_world() {
+  static const auto dir = base::TemporaryDir::make("ako-preflight-").value();
+  static const std::string made = shell(dir.path(), std::string(k_prelude) + R"(
+      git init -q --bare -b main up.git; git clone -q up.git dev 2>/dev/null; cd dev
       git symbolic-ref HEAD refs/heads/main
       printf 'one\n' > a.txt; printf 'b\n' > b.txt; printf 'ignored/\n*.o\n' > .gitignore
       mkdir sub; echo c > sub/c.txt; git add -A; commit base; echo two >> a.txt; git commit -qam two
       git push -q -u origin main; cd ..; git clone -q up.git AKO4ALL
       mkdir AKO4ALL/ignored; echo kept > AKO4ALL/ignored/k; echo o > AKO4ALL/x.o)");
+  return dir.path();
+}
+
+/// A copy of the first world, whose clones follow the copy of up.git.
+class World {
+public:
+  World() : m_dir(base::TemporaryDir::make("ako-preflight-").value()) {
+    ::setenv("no_proxy", "127.0.0.1", 1); // what is not there is not to be asked of a proxy
+    const std::string from = first_world().string();
+    run("cp -a " + from + "/. .; sed -i \"s|" + from +
+        "|$PWD|\" dev/.git/config AKO4ALL/.git/config\n"
+        "for clone in dev AKO4ALL; do git -C $clone update-index -q --refresh; done");
   }
   const fs::path& top() const { return m_dir.path(); }
   fs::path checkout() const { return top() / "AKO4ALL"; }
