@@ -7,26 +7,44 @@
 #include "cli/whole.hpp"
 #include "loop/interrupt.hpp"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <fcntl.h>
 #include <string_view>
 
 namespace {
 
 using namespace ako;
 
+void print(std::FILE* to, const std::string& text) { std::fputs(cli::printable(text).c_str(), to); }
+
 void print_reply(const cli::Reply& reply) {
-  std::fputs(reply.text.c_str(), stdout);
-  for (const auto& warning : reply.warnings)
-    std::fprintf(stderr, "ako: warning: %s\n", warning.c_str());
+  print(stdout, reply.text);
+  for (const auto& warning : reply.warnings) print(stderr, "ako: warning: " + warning + "\n");
 }
 
 void print_error(const base::Error& error) {
-  std::fprintf(stderr, "ako: %s%s%s\n", error.where.c_str(), error.where.empty() ? "" : ": ",
-               error.message.c_str());
-  if (!error.found.empty()) std::fprintf(stderr, "  found:   %s\n", error.found.c_str());
-  if (!error.allowed.empty()) std::fprintf(stderr, "  allowed: %s\n", error.allowed.c_str());
-  if (!error.next.empty()) std::fprintf(stderr, "  next:    %s\n", error.next.c_str());
+  print(stderr, "ako: " + error.where + (error.where.empty() ? "" : ": ") + error.message + "\n");
+  if (!error.found.empty()) print(stderr, "  found:   " + error.found + "\n");
+  if (!error.allowed.empty()) print(stderr, "  allowed: " + error.allowed + "\n");
+  if (!error.next.empty()) print(stderr, "  next:    " + error.next + "\n");
+}
+
+/// The exit code, once all that was said has gone out: a result that nobody got is no success. A
+/// reader that went away needs no word.
+int delivered(int exit) {
+  errno = 0;
+  const bool gone = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  const int why = errno;
+  if (!gone) return exit;
+  if (why != EPIPE)
+    print_error({base::ErrorKind::io, "the answer could not be written", "standard output",
+                 why != 0 ? std::strerror(why) : "an error of an earlier write",
+                 "a place with room that can be written",
+                 "make room or name another file, then ask again: what was done stays on record"});
+  return exit != 0 ? exit : 3;
 }
 
 int finish(const std::string& command, const base::Expected<cli::Reply>& reply, bool json) {
@@ -37,8 +55,14 @@ int finish(const std::string& command, const base::Expected<cli::Reply>& reply, 
   if (json) std::printf("%s\n", base::dump_json(cli::envelope(command, reply, exit), 2).c_str());
   else if (reply) print_reply(*reply);
   else print_error(cli::whole(reply.error(), command));
-  if (std::fflush(stdout) != 0 && exit == 0) return 3; // a result that nobody got is no success
-  return exit;
+  return delivered(exit);
+}
+
+/// A standard descriptor that the caller closed would be the next file that is opened, and what is
+/// printed would go into that. In its place stands one that refuses.
+void hold_standard_descriptors() {
+  for (const int fd : {0, 1, 2})
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
 int run(int argc, char** argv) {
@@ -49,7 +73,7 @@ int run(int argc, char** argv) {
                   invocation.context.json);
   if (!invocation.command) {
     std::fputs(invocation.print.c_str(), stdout);
-    return 0;
+    return delivered(0);
   }
   base::set_log_level(invocation.verbosity < 0   ? base::LogLevel::quiet
                       : invocation.verbosity > 0 ? base::LogLevel::verbose
@@ -63,6 +87,7 @@ int run(int argc, char** argv) {
 } // namespace
 
 int main(int argc, char** argv) {
+  hold_standard_descriptors();
   try {
     return run(argc, argv);
   } catch (const std::exception& problem) {

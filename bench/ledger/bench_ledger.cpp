@@ -2,8 +2,9 @@
 //
 //   bench_ledger [ITERATIONS [RUNS [FOLDER]]]       100000 iterations, 21 runs, a temporary folder
 //
-// Each run is a fresh process that opens the ledger, asks and prints, as the commands do. One TSV
-// line per question.
+// The commands themselves are measured by commands.py beside this file, which has the ledger made
+// with RUNS 0: FOLDER/ledger.sqlite stays and nothing is asked. Each run is a fresh process that
+// opens the ledger, asks and prints, as the commands do. One TSV line per question.
 #include "base/fs.hpp"
 #include "base/time.hpp"
 #include "ledger/rows.hpp"
@@ -60,19 +61,29 @@ ledger::Iteration iteration(std::int64_t number) {
   return it;
 }
 
-/// Whole events with hashes, in one transaction: the same rows as the writer makes, without a
-/// hundred thousand syncs.
+/// Whole events with hashes, each iteration with its commit, in one transaction: the same rows as
+/// the writer makes, without a hundred thousand syncs.
 Status generate(const base::fs::path& path, std::int64_t count) {
   AKO_TRY(const ledger::Writer made, ledger::Writer::open(path, ledger::Open::create));
   AKO_TRY(base::Database db, base::Database::open(path, base::Database::Mode::read_write));
   AKO_TRY(base::Transaction all, base::Transaction::begin(db));
-  AKO_TRY(base::Statement insert, db.prepare("INSERT INTO event VALUES(?,?,?,?,'iteration',?)"));
+  AKO_TRY(base::Statement insert, db.prepare("INSERT INTO event VALUES(?,?,?,?,?,?)"));
   AKO_TRY(base::Statement sample, db.prepare("INSERT INTO sample VALUES(?,0,?,?,?,0,?,NULL,1,0)"));
   AKO_TRY(base::Statement first, db.prepare("SELECT id FROM origin"));
   AKO_TRY(const bool any, first.step());
   std::string prev = any ? first.text(0) : "";
   first.reset();
   std::string lane;
+  std::int64_t seq = 0;
+  const auto add = [&](const char* kind, const base::Json& json) -> Status {
+    const std::string text = base::dump_json(json);
+    ++seq;
+    const std::string hash = ledger::event_hash(seq, prev, seq, kind, text);
+    insert.bind(1, seq).bind(2, std::string_view(prev)).bind(3, std::string_view(hash));
+    insert.bind(4, seq).bind(5, std::string_view(kind)).bind(6, std::string_view(text));
+    prev = hash;
+    return insert.run();
+  };
   for (std::int64_t number = 1; number <= count; ++number) {
     const ledger::Iteration it = iteration(number);
     std::vector<model::Sample> rows(4);
@@ -82,21 +93,18 @@ Status generate(const base::fs::path& path, std::int64_t count) {
       rows[i].side = i % 2 ? model::Side::candidate : model::Side::incumbent;
       rows[i].device_ns = 1000 + i;
       rows[i].call_ns = std::numeric_limits<double>::quiet_NaN();
-      sample.bind(1, number).bind(2, std::int64_t{i / 2}).bind(3, std::int64_t{i / 2});
+      sample.bind(1, seq + 1).bind(2, std::int64_t{i / 2}).bind(3, std::int64_t{i / 2});
       sample.bind(4, static_cast<std::int64_t>(rows[i].side)).bind(5, rows[i].device_ns);
       AKO_TRY_STATUS(sample.run());
     }
     base::Json json = to_json(it);
     json["samples"] = {{"rows", rows.size()}, {"hash", ledger::sample_hash(rows)}};
-    const std::string text = base::dump_json(json);
-    const std::string hash = ledger::event_hash(number, prev, number, "iteration", text);
-    insert.bind(1, number).bind(2, std::string_view(prev)).bind(3, std::string_view(hash));
-    insert.bind(4, number).bind(5, std::string_view(text));
-    AKO_TRY_STATUS(insert.run());
-    const ledger::IterationRow row = ledger::row_of(it, number, number);
+    AKO_TRY_STATUS(add("iteration", json));
+    const ledger::IterationRow row = ledger::row_of(it, seq, seq);
     AKO_TRY_STATUS(ledger::insert_row(db, row, ledger::row_start(row, lane)));
     lane = row.lane;
-    prev = hash;
+    const ledger::Committed committed{number, base::sha256(prev).substr(0, 40), prev};
+    AKO_TRY_STATUS(add("committed", ledger::to_json(committed)));
   }
   return all.commit();
 }
@@ -187,7 +195,7 @@ Cost measure(const char* self, const std::string& what, const base::fs::path& pa
 int main(int argc, char** argv) {
   if (argc == 4 && std::string_view(argv[1]) == "--ask") return ask(argv[2], argv[3]);
   const std::int64_t count = argc > 1 ? std::atoll(argv[1]) : 100000;
-  const int runs = argc > 2 ? std::max(1, std::atoi(argv[2])) : 21;
+  const int runs = argc > 2 ? std::max(0, std::atoi(argv[2])) : 21;
   auto folder = base::TemporaryDir::make("ako-bench-ledger");
   if (!folder) return 1;
   const base::fs::path path =
@@ -200,6 +208,7 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "%lld iterations, %.0f MB, made in %.1f s\n", static_cast<long long>(count),
                static_cast<double>(std::filesystem::file_size(path)) / 1e6,
                static_cast<double>(base::monotonic_ns() - start) / 1e9);
+  if (runs == 0) return 0;
   bool met = true;
   std::printf(
       "question\titerations\truns\tmedian_ms\tworst_ms\tpeak_rss_mb\tallowed_ms\tallowed_mb\n");

@@ -61,6 +61,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
     options = parser.parse_args()
+    options.ako = str(Path(options.ako).resolve())
     draw = random.Random(options.seed)
     faults: list[str] = []
     landed = 0

@@ -28,7 +28,7 @@ tl::unexpected<Error> too_large(const fs::path& path, std::uint64_t bytes, std::
               {.where = path.string(),
                .found = fmt::format("{}{} bytes", bytes > most ? "" : "more than ", bytes),
                .allowed = fmt::format("at most {} bytes", most),
-               .next = {}});
+               .next = "put a smaller file there"});
 }
 
 /// Reads to the end; the size that the file claims is a hint only (files of the kernel claim 0).

@@ -58,7 +58,8 @@ base::Expected<Reply> run_compare(const Context& context, const Arguments& argum
   reply.text = fmt::format("{}", model::to_string(verdict.outcome.kind));
   if (verdict.placements > 0) reply.text += "   gain " + gain_text(verdict);
   reply.text += fmt::format("\n{}\n{}", verdict.outcome.reason, verdict_table(verdict));
-  reply.text += fmt::format("judged by {}; {}\n", result.judged_by, how_text(verdict));
+  if (verdict.placements > 0)
+    reply.text += fmt::format("judged by {}; {}\n", result.judged_by, how_text(verdict));
   if (result.identical)
     reply.warnings.push_back("both files compile to the same binary: this compares it with itself");
   if (result.same_device_code)

@@ -2,13 +2,17 @@
 #include "cli/command.hpp"
 #include "cli/finding.hpp"
 #include "client/keeper.hpp"
+#include "client/worker.hpp"
 #include "executors/runner.hpp"
 #include "lanes/registry.hpp"
 #include "loop/environment.hpp"
 #include "workspace/git.hpp"
 #include "workspace/workdir.hpp"
 
+#include <array>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <utility>
 
 namespace ako::cli {
 namespace {
@@ -41,6 +45,61 @@ void add_children(std::vector<Finding>& out) {
   else out.push_back({"children", "broken", keeper.error().text(), keeper.error().next});
 }
 
+Finding sandbox_finding(const client::SandboxReport& got) {
+  const std::array<std::pair<const char*, bool>, 7> guards = {
+      {{"Landlock", got.landlock},
+       {"seccomp", got.seccomp},
+       {"user namespace", got.user_namespace},
+       {"pid namespace", got.pid_namespace},
+       {"network namespace", got.network_namespace},
+       {"ipc namespace", got.ipc_namespace},
+       {"mount namespace", got.mount_namespace}}};
+  std::string has, lacks;
+  for (const auto& [name, there] : guards) {
+    std::string& list = there ? has : lacks;
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  }
+  Finding out{"sandbox", lacks.empty() ? "ok" : has.empty() ? "missing" : "partial", has, ""};
+  if (lacks.empty()) return out;
+  out.detail = (has.empty() ? "nothing" : has) + "; not given by this kernel: " + lacks;
+  out.next = "a kernel from 5.13 on with Landlock, and unprivileged user namespaces allowed "
+             "(sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)";
+  return out;
+}
+
+Finding counters_finding(const client::SandboxReport& got) {
+  if (got.counters)
+    return {"cpu counters", "ok", "instructions, cycles and cache misses stand in the record", ""};
+  const std::string detail =
+      "not given to a kernel's process: times are measured without them, which no verdict needs";
+  constexpr int k_most = 2; // above it the system refuses a process its own counters
+  const auto level = base::read_file("/proc/sys/kernel/perf_event_paranoid", 64);
+  const int set = level ? std::atoi(level->c_str()) : 0;
+  if (set > k_most)
+    return {"cpu counters", "forbidden",
+            fmt::format("{}; kernel.perf_event_paranoid is {}", detail, set),
+            fmt::format("sysctl kernel.perf_event_paranoid={}", k_most)};
+  return {"cpu counters", "not readable", detail + "; a virtual machine often shows none", ""};
+}
+
+/// What keeps a candidate in and what may be counted of it, tried by a worker that loads nothing.
+void add_sandbox(std::vector<Finding>& out) {
+  auto program = client::find_child_program();
+  if (!program) return; // told already
+  client::WorkerOptions options;
+  options.program = *program;
+  options.spec.label = "doctor";
+  options.spec.library_path = program->string();
+  auto worker = client::Worker::start(std::move(options));
+  if (!worker) {
+    out.push_back({"sandbox", "broken", worker.error().text, "ako doctor --verbose"});
+    return;
+  }
+  out.push_back(sandbox_finding(worker->sandbox()));
+  out.push_back(counters_finding(worker->sandbox()));
+  worker->quit();
+}
+
 base::Expected<Reply> run_doctor(const Context& context, const Arguments&) {
   std::vector<Finding> findings;
   const loop::HostFacts host = loop::host_facts();
@@ -60,6 +119,7 @@ base::Expected<Reply> run_doctor(const Context& context, const Arguments&) {
                       version ? *version : version.error().text(), version ? "" : "install git"});
   for (const auto* lane : lanes::all_lanes()) add_lane(*lane, findings);
   add_children(findings);
+  add_sandbox(findings);
   add_device_findings(findings);
   Reply reply;
   base::Json rows = base::Json::array();
@@ -80,8 +140,9 @@ base::Expected<Reply> run_doctor(const Context& context, const Arguments&) {
 extern const Command k_doctor{
     "doctor",
     "what this machine has, what is missing and how to get it",
-    "Looks for compilers, git, ako's own children, devices and their libraries, and tries each of\n"
-    "them. For whatever is missing: why, and what to do.",
+    "Looks for compilers, git, ako's own children, what the kernel gives to keep a candidate in,\n"
+    "hardware counters, devices and their libraries, and tries each of them. For whatever is\n"
+    "missing: why, and what to do.",
     {},
     {},
     {"ako doctor", "ako doctor --json"},

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
+#include <string_view>
 
 namespace ako::cli {
 namespace {
@@ -83,13 +84,23 @@ std::string nearest(const std::string& word) {
 
 base::Error usage_error(const CLI::ParseError& problem, const std::string& command, int argc,
                         char** argv) {
-  base::Error error{base::ErrorKind::usage, problem.what(), "ako " + command, {}, {}, {}};
-  error.next = command.empty() ? "ako --help" : "ako " + command + " --help";
-  if (command.empty() && argc > 1) {
-    error.found = argv[1];
-    if (std::string near = nearest(argv[1]); !near.empty())
-      error.next = "did you mean: ako " + near;
+  const std::string called = command.empty() ? "ako" : "ako " + command;
+  base::Error error{base::ErrorKind::usage, problem.what(), called, {}, {}, called + " --help"};
+  if (!command.empty() || dynamic_cast<const CLI::RequiredError*>(&problem) == nullptr)
+    return error;
+  error.where = "command line";
+  error.message = "no command is named";
+  for (const Command* each : commands())
+    error.allowed += (error.allowed.empty() ? "" : ", ") + each->name;
+  // The first word that is neither an option nor the folder of -C was meant as one.
+  for (int i = 1; i < argc && error.found.empty(); ++i) {
+    if (std::string_view(argv[i]) == "-C") ++i;
+    else if (argv[i][0] != '-') error.found = argv[i];
   }
+  if (error.found.empty()) return error;
+  error.message = "there is no such command";
+  if (const std::string near = nearest(error.found); !near.empty())
+    error.next = "did you mean: ako " + near;
   return error;
 }
 

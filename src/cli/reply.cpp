@@ -1,5 +1,8 @@
 #include "cli/command.hpp"
 #include "cli/whole.hpp"
+#include "report/text/words.hpp"
+
+#include <algorithm>
 
 namespace ako::cli {
 
@@ -79,6 +82,22 @@ base::Error whole(base::Error error, const std::string& command) {
   if (error.allowed.empty()) error.allowed = allowed_of(error.kind);
   if (error.next.empty()) error.next = next_of(error.kind, command);
   return error;
+}
+
+std::string printable(std::string_view text) {
+  const auto harmless = [](char c) { return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\t'; };
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto end =
+        std::find_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; });
+    const std::string_view part(text.data(), static_cast<std::size_t>(end - text.begin()));
+    if (std::all_of(part.begin(), part.end(), harmless)) out += part;
+    else out += report::printable(part);
+    if (end != text.end()) out += *end;
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+  }
+  return out;
 }
 
 base::Json envelope(const std::string& command, const base::Expected<Reply>& reply, int exit) {

@@ -107,11 +107,11 @@ base::Expected<Reply> run_show(const Context& context, const Arguments& argument
   if (!recorded)
     return base::fail(base::ErrorKind::usage, "no such iteration",
                       {.where = "ako show",
-                       .found = fmt::format("{}", wanted),
+                       .found = arguments.text("iteration", "none is on record yet"),
                        .allowed = standing.iterations > 0
                                       ? fmt::format("1 to {}", standing.iterations)
-                                      : "none is on record yet",
-                       .next = "ako log"});
+                                      : "an iteration that is on record",
+                       .next = standing.iterations > 0 ? "ako log" : "ako try makes the first"});
   if (arguments.has("replay")) return run_replay(context, wanted);
   AKO_TRY(std::string commit, reader.commit_of(wanted));
   AKO_TRY(std::string diff, blob_named(reader, recorded->event, "diff"));
@@ -124,8 +124,13 @@ base::Expected<Reply> run_show(const Context& context, const Arguments& argument
         report::show_iteration(*recorded, commit, arguments.has("diff") ? diff : std::string());
   reply.data = {{"iteration", ledger::to_json(recorded->payload)}, {"commit", commit}};
   if (arguments.has("diff")) reply.data["diff"] = diff;
-  if (auto parsed = base::parse_json(evaluation, "evaluation"); parsed && !evaluation.empty())
+  if (auto parsed = base::parse_json(evaluation, "evaluation"); parsed && !evaluation.empty()) {
+    const base::Json machine = base::get_or<base::Json>(*parsed, "machine", base::Json::object());
+    if (!arguments.has("evidence"))
+      reply.text +=
+          report::counted_text(base::get_or<base::Json>(machine, "counted", base::Json::array()));
     reply.data["evaluation"] = std::move(*parsed);
+  }
   if (arguments.has("samples")) {
     AKO_TRY(auto samples, reader.samples(recorded->event.seq));
     reply.data["samples"] = samples_json(samples);
@@ -143,9 +148,10 @@ base::Expected<Reply> run_show(const Context& context, const Arguments& argument
 extern const Command k_show{
     "show",
     "one iteration in full",
-    "Hypothesis, prediction, verdict per shape, decision, commit; with --evidence what the judge\n"
-    "saw, with seed and place; with --replay its sources are built and judged again under the\n"
-    "recorded seeds, and each piece of evidence is looked for. Nothing is recorded by that.",
+    "Hypothesis, prediction, verdict per shape, decision, commit, and instructions, cycles and\n"
+    "cache misses of one call where the machine gives them; with --evidence what the judge saw,\n"
+    "with seed and place; with --replay its sources are built and judged again under the recorded\n"
+    "seeds, and each piece of evidence is looked for. Nothing is recorded by that.",
     {{"iteration", "its number; the last one when left out", Arity::one, false}},
     {{"diff", "", "what was changed against the incumbent of the moment", Arity::flag},
      {"evidence", "", "the judge's evidence", Arity::flag},

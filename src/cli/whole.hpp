@@ -3,10 +3,17 @@
 
 #include "base/error.hpp"
 
+#include <string>
+#include <string_view>
+
 namespace ako::cli {
 
 /// The error with nothing left out: what is allowed and what to do next, in general words where
 /// nobody who saw it knew better. A stop by the user allows nothing.
 base::Error whole(base::Error error, const std::string& command);
+
+/// Text as a terminal may get it: of a kernel's source, or of what it printed, no control character
+/// but line breaks and tabs gets through, and no mark that reorders what is read.
+std::string printable(std::string_view text);
 
 } // namespace ako::cli

@@ -104,6 +104,7 @@ SandboxReport sandbox_from(const Json& json) {
   report.network_namespace = flag("network_namespace");
   report.ipc_namespace = flag("ipc_namespace");
   report.mount_namespace = flag("mount_namespace");
+  report.counters = flag("counters");
   report.label = base::get_or<std::string>(json, "label", "");
   report.device = base::get_or<Json>(json, "device", Json::object());
   report.guest = base::get_or<Json>(json, "guest", Json::object());
@@ -482,6 +483,7 @@ std::int64_t Worker::idle_wait_ns() const {
 }
 
 const std::string& Worker::label() const { return m_state->options.spec.label; }
+const SandboxReport& Worker::sandbox() const { return m_state->sandbox; }
 bool Worker::alive() const { return m_state && m_state->link && m_state->link->alive(); }
 std::string Worker::out() const { return m_state->link->out(); }
 std::string Worker::err() const { return m_state->link->err(); }

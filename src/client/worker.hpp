@@ -38,6 +38,7 @@ struct WorkerOptions {
 struct SandboxReport {
   bool landlock = false, seccomp = false, user_namespace = false, pid_namespace = false,
        network_namespace = false, ipc_namespace = false, mount_namespace = false;
+  bool counters = false;                    ///< hardware counters of its own calls may be read
   std::string label;                        ///< "full", or what is missing: "no landlock"
   base::Json device = base::Json::object(); ///< {uuid, timestamps: "cupti"|"events", fallback}
   base::Json guest = base::Json::object();  ///< an interpreter's facts: versions, time of imports
@@ -213,6 +214,7 @@ public:
   void end_from_outside();
 
   const std::string& label() const;
+  const SandboxReport& sandbox() const; ///< what the kernel gave it; known after greet()
   bool alive() const;
   std::string out() const; ///< kept output so far
   std::string err() const;

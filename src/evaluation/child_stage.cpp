@@ -1,5 +1,7 @@
 #include "evaluation/child_stage.hpp"
 
+#include "evaluation/counted.hpp"
+
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -215,7 +217,10 @@ public:
     Running running(*p.worker);
     if (auto bound = bind_running(side, p); !bound) return tl::unexpected(bound.error());
     auto report = p.worker->sample(job);
-    if (report) add_to(p.compiled, report->guest);
+    if (report) {
+      add_to(p.compiled, report->guest);
+      m_counted.add(m_shape.tag, side, *report);
+    }
     return report;
   }
 
@@ -260,6 +265,7 @@ public:
   }
 
   base::Json compiled(Side side) const override { return party(side).compiled; }
+  base::Json counted() const override { return m_counted.json(); }
   std::int64_t cache_bytes() const override { return m_keeper->cache_bytes(); }
   void settle(std::int64_t ns) override {
     std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
@@ -375,6 +381,7 @@ private:
   std::optional<Worker> m_replayer;
   bool m_replayer_mapped = false;
   std::optional<client::Arena> m_shared, m_own;
+  Counted m_counted;
   model::ResolvedShape m_shape;
   std::set<std::tuple<std::uint64_t, int, int>> m_fetched; ///< arena, tensor, set
   int m_sets = 0;

@@ -85,6 +85,7 @@ public:
     Measured measured;
     base::Json loaded = base::Json::object();
     base::Json replay = base::Json::object(); ///< empty = none was asked for
+    base::Json counted = base::Json::array(); ///< hardware counters; empty = none were read
     std::uint64_t seed = 0;
     std::vector<model::Evidence> evidence;
     Phases phases;
@@ -182,6 +183,7 @@ private:
     for (const Side side : {Side::candidate, Side::incumbent, Side::reference})
       if (auto compiled = m_stage.compiled(side); !compiled.empty())
         m_out.loaded[model::to_string(side)]["compiled"] = std::move(compiled);
+    m_out.counted = m_stage.counted();
   }
 
   void append(const std::vector<model::Evidence>& evidence) {
@@ -285,6 +287,7 @@ void fill_record(const Request& request, const RoundRun::Result& first, Report& 
   report.calls = first.measured.calls;
   report.cache_state = first.measured.cache_state;
   report.machine = machine_record(first.measured);
+  if (!first.counted.empty()) report.machine["counted"] = first.counted;
   if (!first.replay.empty()) report.machine["replay"] = first.replay;
   report.phases = first.phases;
 }

@@ -72,6 +72,9 @@ public:
   /// tuned: [...], first_call_ns, compile_ns}; empty = nothing, or a side that is a library.
   virtual base::Json compiled(model::Side /*side*/) const { return base::Json::object(); }
 
+  /// Hardware counters of the timed calls so far: Counted::json() of counted.hpp.
+  virtual base::Json counted() const { return base::Json::array(); }
+
   virtual base::Expected<client::MachineState> machine() = 0;
   virtual std::int64_t cache_bytes() const = 0; ///< last-level cache
   /// Waits, nothing running, before a disturbed block is run again.

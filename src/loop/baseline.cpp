@@ -71,6 +71,7 @@ base::Expected<BaselineResult>
 measure_baseline(const Session& session, const std::optional<std::string>& waive,
                  const std::function<base::Status(const Session&)>& write_texts) {
   AKO_TRY(base::FileLock lock, session.lock());
+  AKO_TRY_STATUS(session.workdir().texts_can_be_written());
   AKO_TRY(Facts facts, session.facts());
   auto closed = closed_gates(Claim::baseline, facts);
   AKO_TRY_STATUS(pass(closed, waive));

@@ -3,6 +3,7 @@
 
 #include "executors/lease.hpp"
 #include "loop/change.hpp"
+#include "loop/incumbent.hpp"
 #include "loop/prediction.hpp"
 #include "loop/recipes.hpp"
 #include "loop/session.hpp"
@@ -55,19 +56,5 @@ using TextWriter = std::function<base::Status(const Session&)>;
 
 base::Expected<TryResult> try_candidate(const Session& session, const TryRequest& request,
                                         const TextWriter& write_texts);
-
-/// The sources that count now: the last kept candidate, or the fastest baseline.
-struct Incumbent {
-  std::string label;                   ///< "iteration 4", "baseline:first"
-  std::int64_t iteration = 0;          ///< 0 = a baseline
-  model::Sources sources;              ///< of a kept candidate
-  std::string baseline;                ///< its name otherwise
-  std::optional<model::Kernel> kernel; ///< where it was kept under another [kernel]: another lane
-};
-/// Name of the baseline that counts: the fastest measured, else the first of the contract.
-base::Expected<std::string> fastest_baseline(const Session& session);
-base::Expected<Incumbent> incumbent_of(const Session& session);
-base::Expected<BuildOutcome> build_incumbent_side(Builder& builder, const Incumbent& incumbent);
-base::Expected<Built> build_incumbent(Builder& builder, const Incumbent& incumbent);
 
 } // namespace ako::loop

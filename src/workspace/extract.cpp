@@ -272,7 +272,7 @@ Expected<Extracted> extract_kernel(const ExtractRequest& request) {
     return fail(ErrorKind::invalid, "the file cannot be read",
                 {.where = (repository / path).string(),
                  .found = text.error().found,
-                 .allowed = "a readable source file",
+                 .allowed = fmt::format("a readable source of at most {} bytes", k_largest_source),
                  .next = "name a file of the repository"});
   Extracted extracted;
   AKO_TRY(extracted.function, choose(*text, request));

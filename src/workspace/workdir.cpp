@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace ako::workspace {
 
@@ -32,7 +34,7 @@ Expected<fs::path> absolute_folder(const fs::path& path) {
 tl::unexpected<base::Error> no_repository(const fs::path& task, const std::string& said) {
   return fail(ErrorKind::environment, "the task lies in no git repository",
               {.where = task.string(),
-               .found = said,
+               .found = said.substr(0, said.find('\n')),
                .allowed = "a folder in a git work tree",
                .next = "run `git init` there, or make the task with `ako new`"});
 }
@@ -94,6 +96,31 @@ fs::path Workdir::microbench(const std::string& kernel) const {
   return bench() / fmt::format("bench_{}.cpp", kernel);
 }
 
+base::Status Workdir::texts_can_be_written() const {
+  if (::access(m_task.c_str(), W_OK) != 0)
+    return base::fail_errno("the task's folder cannot be written", m_task.string(), errno);
+  for (const char* name : {"ITERATIONS.md", "context", "bench"}) {
+    auto place = base::resolve_inside(m_task, name);
+    if (!place) {
+      base::Error error = std::move(place).error();
+      error.where = (m_task / name).string();
+      error.allowed = "a place inside the task, which ako writes to";
+      error.next = "take the link away, or let it lead to a place inside the task";
+      return tl::unexpected(std::move(error));
+    }
+    std::error_code why;
+    const bool folder = std::string_view(name) != "ITERATIONS.md";
+    if (!fs::exists(*place, why)) continue;
+    if (folder ? fs::is_directory(*place, why) : fs::is_regular_file(*place, why)) continue;
+    return fail(ErrorKind::invalid, "something stands where ako writes",
+                {.where = place->string(),
+                 .found = folder ? "something that is no folder" : "something that is no file",
+                 .allowed = folder ? "a folder, or nothing" : "a file, or nothing",
+                 .next = "move it away, then run the same command again"});
+  }
+  return {};
+}
+
 Expected<GitPlace> Workdir::git() const {
   if (m_git) return *m_git;
   const Git git(m_task);
@@ -101,7 +128,7 @@ Expected<GitPlace> Workdir::git() const {
   call.args = {"rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir",
                "--show-prefix"};
   AKO_TRY(const auto result, git.try_run(call));
-  if (!result.ok()) return no_repository(m_task, result.err.substr(0, 500));
+  if (!result.ok()) return no_repository(m_task, result.err);
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < result.out.size();) {
     const std::size_t end = std::min(result.out.find('\n', at), result.out.size());

@@ -41,6 +41,10 @@ public:
   base::fs::path notes(const std::string& kernel) const;
   base::fs::path microbench(const std::string& kernel) const; ///< bench/bench_<kernel>.cpp
 
+  /// ITERATIONS.md, context/ and bench/ are what they must be to be written, and inside the task: a
+  /// symbolic link that leads out of it is refused before anything is done.
+  base::Status texts_can_be_written() const;
+
   /// Kind environment when the task is in no git repository (or git is missing); asked of git once.
   base::Expected<GitPlace> git() const;
   /// <common dir>/ako/<id>, made when missing. The id is the task's name, or its path in the

@@ -28,6 +28,14 @@ class Help(Case):
         reply = self.judged("", self.finish(self.start("stauts", "--json")), exit=2)
         self.assertEqual(reply.error["kind"], "usage")
         self.assertIn("ako status", reply.error["next"])
+        for words in ([], ["--json"], ["frobnicate"], ["help"]):
+            reply = self.judged("", self.finish(self.start(*[*words, "--json"])), exit=2)
+            self.whole(reply, says=("compare, new", "doctor", "mcp", "ako --help"), kind="usage")
+            self.assertEqual(reply.error["message"],
+                             "there is no such command" if words and words != ["--json"] else "no command is named")
+        reply = self.finish(self.start("--frob", "status", "--json"))
+        self.assertEqual(reply.code, 2)
+        self.assertIn("--frob", reply.out)
         reply = self.ako("log", "--cuont", "3", exit=2)
         self.assertIn("ako log --help", reply.error["next"])
         self.ako("log", "--count", "many", exit=2)
@@ -126,6 +134,68 @@ class Looking(Case):
         self.refused("compare", "old.cpp", "new.cpp", "--contract", line, "--precision", "float33", exit=2, says="native, float32, float64")
         self.refused("compare", "old.cpp", "new.cpp", "--contract", line, "--precision", "float64", exit=2, says="no --reference")
         self.ako("-C", self.folder, "compare", "new.cpp", "old.cpp", "--contract", line, at=self.top, exit=(10, 14))
+
+    def test_compare_tells_what_does_not_build_in_the_words_of_its_user(self):
+        good = "void scale(const float* x, float* y, int n) {\n  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];\n}\n"
+        line = "scale(x: float32[N], y: out float32[N], N) @ N=64"
+        (self.folder / "old.cpp").write_text(good)
+        (self.folder / "sub").mkdir()
+        for name, text in (("empty.cpp", ""), ("other.cpp", good.replace("scale", "scalf")), ("sub/old.cpp", good.replace("scale", "scalf")),
+                           ("wide.cpp", good.replace("float* x", "double* x")), ("wrong.cpp", good.replace("x[i]", "z[i]"))):
+            (self.folder / name).write_text(text)
+            reply = self.ako("compare", "old.cpp", name, "--contract", line, exit=13)
+            reason = reply.data["verdict"]["outcome"]["reason"]
+            self.assertTrue(reason.startswith((name, str(self.folder / name))), reason)
+            for word in ("solution/", "kernel.", "task.toml"):
+                self.assertNotIn(word, reason)
+            text = self.run_text("compare", "old.cpp", name, "--contract", line).out
+            self.assertNotIn("judged by", text)
+            if name in ("sub/old.cpp", "wrong.cpp"):
+                continue
+            self.assertIn("--contract", reason)
+            reply = self.refused("compare", name, "old.cpp", "--contract", line, exit=2, says=(name, "--contract"))
+            for word in ("old/", "[[baseline]]", "kernel."):
+                self.assertNotIn(word, " ".join(reply.error.values()))
+        with open(self.folder / "big.cpp", "wb") as file:
+            file.truncate(2 << 30)
+        for files in (("old.cpp", "big.cpp"), ("big.cpp", "old.cpp")):
+            reply = self.refused("compare", *files, "--contract", line, exit=2, says=("big.cpp", "2147483648"))
+            self.assertLess(reply.seconds, 5)
+
+    def test_what_a_source_holds_does_nothing_to_a_terminal(self):
+        (self.folder / "old.cpp").write_text("void scale(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = x[i]; }\n")
+        (self.folder / "new.cpp").write_bytes(b"void scale(const float* x, float* y, int n) { \x1b]0;mine\x07\x1b[2J\xbb\xe5\x1b[31m }\n")
+        reply = self.run_text("compare", "old.cpp", "new.cpp", "--contract", "scale(x: float32[N], y: out float32[N], N) @ N=64")
+        self.assertEqual(reply.code, 13)
+        self.assertIn("]0;mine", reply.out)
+        for text in (reply.out, reply.err):
+            self.assertNotRegex(text, r"[\x00-\x08\x0b-\x1f\x7f]")
+
+    def test_an_answer_that_cannot_be_written_is_no_success(self):
+        import subprocess
+        task = self.recorded_task()
+        for words in (["status"], ["log", "--all"], ["status", "--json"], ["--help"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([AKO, *words], cwd=task, env=self.environment, stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 3, words)
+            for part in ("standard output", "No space left", "allowed:", "next:"):
+                self.assertIn(part, done.stderr)
+        self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = -2;")
+        script = f'exec "$AKO" try --hypothesis "nobody listens" --cites loop {WAIVED[0]} "{WAIVED[1]}" <&- >&- 2>&-'
+        done = subprocess.run(["sh", "-c", script], cwd=task, env={**self.environment, "AKO": AKO})
+        self.assertEqual(done.returncode, 11)
+        self.ako("verify", at=task, exit=0)
+        self.assertEqual(self.ako("log", at=task, exit=0).data["rows"][-1]["hypothesis"], "nobody listens")
+
+    def test_doctor_says_what_keeps_a_candidate_in(self):
+        found = {row["what"]: row for row in self.ako("doctor", exit=0).data["findings"]}
+        guards = {"Landlock", "seccomp", "user namespace", "pid namespace", "network namespace", "ipc namespace", "mount namespace"}
+        for guard in guards:
+            self.assertIn(guard, found["sandbox"]["detail"])
+        has, _, lacks = found["sandbox"]["detail"].partition("; not given by this kernel: ")
+        self.assertEqual(found["sandbox"]["state"], "partial" if lacks and has != "nothing" else "missing" if lacks else "ok")
+        self.assertEqual(bool(found["sandbox"]["next"]), bool(lacks))
+        self.assertIn(found["cpu counters"]["state"], ("ok", "not readable", "forbidden"))
 
     def test_a_current_folder_that_is_gone(self):
         import subprocess

@@ -60,6 +60,20 @@ class Sources(Case):
         self.edit(task / "solution/halve.cpp", "void halve", "void havle")
         self.not_built(task, ("halve", "solution/halve.cpp"))
 
+    def test_empty_sources(self):
+        task = self.make_task()
+        (task / "solution/halve.cpp").write_text("")
+        self.not_built(task, ("solution/halve.cpp", "no function at all", "kernel.entry.symbol"))
+        for side, key in (("reference", "reference.entry.symbol"), ("halve", "[[baseline]]")):
+            task = self.make_task(self.folder / side)
+            (task / f"input/{side}.cpp").write_text("")
+            before = self.picture(task)
+            reply = self.ako("check", at=task, exit=2)
+            words = " ".join(reply.error.values()) if reply.error else str(reply.data["steps"])
+            self.assertIn(f"input/{side}.cpp", words)
+            self.assertIn(key, words)
+            self.intact(task, before, [])
+
     def test_no_source_at_all(self):
         task = self.make_task()
         (task / "solution/halve.cpp").unlink()
@@ -85,6 +99,40 @@ class Sources(Case):
         self.refused_try(task, says=("halve.cpp", "symbolic link"))
         self.assertTrue(outside.exists())
 
+    def test_folders_that_lead_out_of_the_task(self):
+        for name in ("solution", "input"):
+            task = self.make_task(self.folder / name)
+            (task / name).rename(self.folder / f"{name}-outside")
+            (task / name).symlink_to(self.folder / f"{name}-outside")
+            self.refused_try(task, says=(name, "symbolic link"))
+
+    def test_what_ako_writes_stays_in_the_task(self):
+        """Links that lead out, and things of another kind, where ITERATIONS.md, context/ and bench/ belong: told before
+        anything is done."""
+        outside = self.folder / "outside"
+        outside.mkdir()
+        (outside / "mine.md").write_text("mine\n")
+        for name in ("context", "bench", "ITERATIONS.md"):
+            task = self.make_task(self.folder / name)
+            self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = -1;")
+            (task / name).symlink_to(outside / "mine.md" if name.endswith(".md") else outside)
+            self.refused_try(task, says=(f"{task}/{name}", "symbolic link", "inside the task"))
+            self.refused("baseline", "--waive", "w", at=task, exit=2, says=(f"{task}/{name}", "symbolic link"))
+            (task / name).unlink()
+            if name.endswith(".md"):
+                (task / name).mkdir()
+            else:
+                (task / name).write_text("a file\n")
+            self.refused_try(task, says=(f"{task}/{name}", "move it away"))
+        self.assertEqual([path.name for path in outside.iterdir()], ["mine.md"])
+        self.assertEqual((outside / "mine.md").read_text(), "mine\n")
+        task = self.make_task(self.folder / "within")
+        (task / "docs").mkdir()
+        (task / "context").symlink_to("docs")
+        self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = -1;")
+        self.ako("try", "--hypothesis", "h", *WAIVED, at=task, exit=11)
+        self.assertTrue((task / "docs/halve_notes.md").is_file())
+
     def test_a_link_inside_the_task_is_lawful(self):
         task = self.make_task()
         (task / "input/shared.hpp").write_text("inline float zero() { return 0; }\n")
@@ -107,6 +155,14 @@ class Sources(Case):
         with open(task / "solution/halve.cpp", "r+b") as file:
             file.truncate(2 << 30)
         self.assertLess(self.refused_try(task, says="solution/halve.cpp").seconds, 5)
+        for name in ("input/reference.cpp", "input/halve.cpp"):
+            task = self.make_task(self.folder / name.replace("/", "-"))
+            with open(task / name, "wb") as file:
+                file.truncate(2 << 30)
+            before = self.picture(task)
+            reply = self.refused("check", at=task, exit=2, says=(name, "2147483648"))
+            self.assertLess(reply.seconds, 5)
+            self.intact(task, before, [])
 
     def test_the_microbench_compiles_by_its_first_line_and_runs(self):
         if "ASAN_OPTIONS" in self.environment or "TSAN_OPTIONS" in self.environment:

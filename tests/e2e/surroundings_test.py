@@ -203,6 +203,20 @@ class Permission(Case):
         self.intact(task, before, events)
         self.ako("try", "--hypothesis", "h", *WAIVED, at=task, exit=11, **as_user)
 
+    def test_a_task_in_which_nothing_may_be_written(self):
+        """Told before anything is judged: nothing goes on record whose texts could not follow."""
+        task = self.recorded_task()
+        self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = 0;")
+        as_user = self.as_user(task)
+        before, events = self.picture(task), self.events(task)
+        task.chmod(0o555)
+        try:
+            reply = self.refused("try", "--hypothesis", "h", *WAIVED, at=task, exit=3, says=(str(task), "Permission denied"), **as_user)
+        finally:
+            task.chmod(0o755)
+        self.assertEqual(self.intact(task, before, events), events, reply)
+        self.ako("try", "--hypothesis", "h", *WAIVED, at=task, exit=11, **as_user)
+
     def test_a_source_that_may_not_be_read(self):
         task = self.recorded_task()
         as_user = self.as_user(task)

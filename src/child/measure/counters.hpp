@@ -13,7 +13,7 @@ public:
   Counters& operator=(const Counters&) = delete;
   ~Counters();
   void open(); ///< threads started later are counted too; refusal leaves available() false
-  bool available() const { return m_fds[0] >= 0; }
+  bool available() const { return m_fds[0] >= 0 || m_fds[1] >= 0 || m_fds[2] >= 0; }
   void reset() const;
   void start() const;
   void stop() const;

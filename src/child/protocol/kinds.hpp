@@ -46,8 +46,8 @@
 //   configure  {scratch: path, cores: [int], sandbox: "full"|"none", disk_bytes, read_paths:
 //   [path], [write_paths: [path]], [processes: bool (it compiles while it runs)]}
 //              -> {landlock, seccomp, user_namespace, pid_namespace, network_namespace,
-//                  ipc_namespace, mount_namespace: bool, label, [device: {uuid, timestamps:
-//                  "cupti"|"events", fallback}], [guest: an interpreter's facts]}; with
+//                  ipc_namespace, mount_namespace, counters: bool, label, [device: {uuid,
+//                  timestamps: "cupti"|"events", fallback}], [guest: an interpreter's facts]}; with
 //                  device: {uuid} the driver is opened before the sandbox closes
 //   share      {bytes} +fd (the eviction buffer, read only) -> {}; on a device {bytes,
 //              image_bytes} +2 fds

@@ -156,6 +156,10 @@ Session::Answer Session::configure(const Json& body) {
               {"ipc_namespace", m_namespaces.ipc},
               {"mount_namespace", m_namespaces.mount}};
   answer["label"] = mode == "full" ? sandbox_label(answer) : std::string("none");
+  ako_measure_facts facts{};
+  facts.size = sizeof facts;
+  ako_measure_get_facts(m_measure.get(), &facts);
+  answer["counters"] = facts.counters != 0;
   if (m_device) answer["device"] = m_device->facts();
   if (m_guest) answer["guest"] = m_guest_facts;
   return answer;

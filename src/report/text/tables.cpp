@@ -69,6 +69,28 @@ std::string shapes_text(const model::Verdict& verdict) {
   return out;
 }
 
+std::string counted_text(const base::Json& counted) {
+  constexpr const char* k_row = "{:<{}}  {:<9}  {:>13}  {:>13}  {:>12}\n";
+  if (!counted.is_array() || counted.empty()) return {};
+  const auto number = [](const base::Json& row, const char* key) {
+    const double value = base::get_or<double>(row, key, -1);
+    return value < 0 ? std::string("-") : fmt::format("{:.4g}", value);
+  };
+  const auto word = [](const base::Json& row, const char* key) {
+    return plain_line(base::get_or<std::string>(row, key, ""));
+  };
+  std::size_t widest = 5;
+  for (const auto& row : counted) widest = std::max(widest, word(row, "shape").size());
+  std::string out = "\ncounted by the processor in one call; nothing is decided by it\n";
+  out += fmt::format(fmt::runtime(k_row), "shape", widest, "side", "instructions", "cycles",
+                     "cache misses");
+  for (const auto& row : counted)
+    out += fmt::format(fmt::runtime(k_row), word(row, "shape"), widest, word(row, "side"),
+                       number(row, "instructions"), number(row, "cycles"),
+                       number(row, "cache_misses"));
+  return out;
+}
+
 std::string show_iteration(const ledger::Recorded<ledger::Iteration>& recorded,
                            const std::string& commit, const std::string& diff) {
   const ledger::Iteration& it = recorded.payload;
@@ -149,7 +171,9 @@ std::string status_text(const Standing& standing, const std::optional<ledger::Ba
   if (standing.stall_event) line(out, "stalled", "a direction or another lane is asked for");
   if (standing.waivers > 0) line(out, "waivers", std::to_string(standing.waivers));
   line(out, "record",
-       fmt::format("{} events, head {}", standing.events, short_hash(standing.head)));
+       standing.head.empty()
+           ? "nothing yet"
+           : fmt::format("{} events, head {}", standing.events, short_hash(standing.head)));
   return out;
 }
 

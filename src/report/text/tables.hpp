@@ -28,6 +28,10 @@ struct StatusWords {
 std::string status_text(const ledger::Standing& standing,
                         const std::optional<ledger::Baseline>& baseline, const StatusWords& words);
 
+/// Hardware counters of one call per shape and side, as an evaluation recorded them
+/// (evaluation/counted.hpp); empty where none were read.
+std::string counted_text(const base::Json& counted);
+
 /// Per-shape table of a verdict, aligned with spaces.
 std::string shapes_text(const model::Verdict& verdict);
 

@@ -1,5 +1,6 @@
 #include "report/text/words.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -7,22 +8,29 @@ namespace ako::report {
 
 namespace {
 
-/// Bytes of the UTF-8 character that starts here; a stray byte counts alone.
+/// Bytes of the UTF-8 character that starts here; a byte that begins none counts alone: what
+/// stands behind it is no part of it.
 std::size_t character(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
-  const std::size_t size = first < 0x80    ? 1
+  const std::size_t size = first < 0xc0    ? 1
+                           : first >= 0xf8 ? 1
                            : first >= 0xf0 ? 4
                            : first >= 0xe0 ? 3
-                           : first >= 0xc0 ? 2
-                                           : 1;
-  return std::min(size, text.size());
+                                           : 2;
+  if (size > text.size()) return 1;
+  const auto behind = text.substr(1, size - 1);
+  const bool whole = std::all_of(behind.begin(), behind.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+  });
+  return whole ? size : 1;
 }
 
 bool control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-/// C1 controls (U+0080..U+009F) and the marks that reorder text on a terminal.
+/// Controls, C1 (U+0080..U+009F) among them, bytes that are no character, and the marks that
+/// reorder text on a terminal.
 bool unprintable(std::string_view one) {
-  if (one.size() == 1) return control(one[0]);
+  if (one.size() == 1) return control(one[0]) || static_cast<unsigned char>(one[0]) >= 0x80;
   if (one.size() == 2) return one[0] == '\xc2' && static_cast<unsigned char>(one[1]) < 0xa0;
   return one >= "\xe2\x80\xaa" && one <= "\xe2\x80\xae" && one.size() == 3;
 }
@@ -84,6 +92,18 @@ std::string md_line(std::string_view text) {
     else if (c == '&') out += "&amp;";
     else if (std::string_view("\\`*_[]|#~$").find(c) != std::string_view::npos) (out += '\\') += c;
     else out += c;
+  }
+  return out;
+}
+
+std::string printable(std::string_view line) {
+  std::string out;
+  while (!line.empty()) {
+    const std::string_view one = line.substr(0, character(line));
+    line.remove_prefix(one.size());
+    if (one == "\r") continue; // of a CRLF
+    if (unprintable(one)) out += '?';
+    else out += one;
   }
   return out;
 }

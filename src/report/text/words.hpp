@@ -25,6 +25,8 @@ std::string short_hash(std::string_view hash); ///< its first 12 digits
 std::string html(std::string_view text);
 /// Safe inside one cell of a Markdown table or in one line: no markup, no line break, no marker.
 std::string md_line(std::string_view text);
+/// Unprintable characters become '?', each: columns stay where they are.
+std::string printable(std::string_view line);
 /// Safe for a terminal: control characters become spaces; at most `width` columns, then an
 /// ellipsis (0 = all).
 std::string plain_line(std::string_view text, std::size_t width = 0);

@@ -41,6 +41,32 @@ TEST(Words, TextFromOutsideCannotActAsMarkup) {
   EXPECT_EQ(plain_line("\xc3\xa4\xc3\xb6\xc3\xbc", 3), "\xc3\xa4\xc3\xb6\xc3\xbc");
 }
 
+TEST(Words, NothingButLineBreaksAndTabsActsOnATerminal) {
+  EXPECT_EQ(printable("a\x1b[31mred\x7f"), "a?[31mred?");
+  EXPECT_EQ(printable("crlf\r"), "crlf");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m \xe2\x80\xae"),
+            "?31m ?"); // C1, and a mark that reorders
+  EXPECT_EQ(printable("\xbb stray \xc3\xa4"), "? stray \xc3\xa4");
+  EXPECT_EQ(printable("\xe5\x1b[2J \xf0\x9f\x1b[1m \xc3"), "??[2J ???[1m ?"); // begun, not ended
+  EXPECT_EQ(plain_line("a\xe5\x1b[2J"), "a [2J");
+  EXPECT_EQ(printable("\xe2\x80\x94 \xe2\x80\x9cplain\xe2\x80\x9d"),
+            "\xe2\x80\x94 \xe2\x80\x9cplain\xe2\x80\x9d");
+}
+
+TEST(Tables, WhatTheProcessorCountedIsShownWhereItWas) {
+  EXPECT_EQ(counted_text(base::Json::array()), "");
+  EXPECT_EQ(counted_text(base::Json()), "");
+  const base::Json counted = {{{"shape", "decode-1"},
+                               {"side", "candidate"},
+                               {"calls", 40},
+                               {"cycles", 16210.0},
+                               {"instructions", 40961.5},
+                               {"cache_misses", nullptr}}};
+  expect_in(counted_text(counted),
+            {"nothing is decided by it", "decode-1", "candidate", "4.096e+04", "1.621e+04", "-\n"});
+}
+
 TEST(Tables, TheLogShowsOutcomeGainAndDecision) {
   const Data all = data();
   std::vector<ledger::IterationRow> rows;

@@ -1,0 +1,97 @@
+// One `ako try`, step by step. Judging is in try.cpp; what goes on record, and what becomes of the
+// files and of a stall, in try_record.cpp. Of this room alone.
+#pragma once
+
+#include "ledger/writer.hpp"
+#include "loop/builds.hpp"
+#include "loop/gates.hpp"
+#include "loop/incumbent.hpp"
+#include "loop/try.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ako::loop {
+
+/// Each step leaves what the next one needs in a member.
+class Try {
+public:
+  Try(const Session& session, const TryRequest& request, const TextWriter& write_texts,
+      Target target)
+      : m_session(session), m_request(request), m_write_texts(write_texts),
+        m_target(std::move(target)),
+        m_builder(session.workdir(), session.contract(), m_target.architecture()) {}
+  base::Expected<TryResult> run();
+
+private:
+  base::Status read_prediction();
+  /// Said before anything is measured: nobody can bend it to the figures afterwards.
+  base::Status note_prediction();
+  base::Status hold_prediction();
+  /// An attempt that failed comes back under another hypothesis, or with other comments: it is
+  /// measured again if that is wanted, but not unknowingly.
+  void look_for_the_same();
+  /// The iteration that carries an attachment of this hash.
+  static base::Expected<std::optional<ledger::IterationRow>>
+  with_attachment(ledger::Reader& reader, const base::Hash& hash);
+  base::Status pass_gates();
+  template <class Payload> base::Status append(const Payload& payload) {
+    AKO_TRY(ledger::Appended appended, m_writer->append(payload));
+    m_head = appended.hash;
+    return {};
+  }
+  base::Status build();
+  /// The gates looked at files; what judges is what a compiler made of them a moment later.
+  base::Status built_from_what_was_proven();
+  base::Status evaluate();
+  /// The final figure is measured, never a product of steps.
+  base::Status measure_against_baseline();
+  /// An error before there was anything to judge. That the user stopped it is on record as well.
+  tl::unexpected<base::Error> ended_early(base::Error error);
+  base::Expected<TryResult> record_interruption();
+
+  base::Status record();
+  /// With its samples, so that this figure too can be worked out again.
+  base::Status record_against_baseline();
+  /// The difference to the incumbent as git shows it, the judge's lines, what was loaded.
+  std::vector<ledger::Attachment> attachments();
+  std::vector<std::string> recipe_names() const;
+  base::Status stall_if_due();
+  base::Status settle_stall();
+  /// A stall asks for evidence, not for another guess. A look that fails stops nothing.
+  void look_at_incumbent(ledger::Stall& stall);
+  /// The incumbent against itself: its figures anew, so that nobody argues from stale ones.
+  base::Expected<std::vector<ledger::ShapeFigure>> measure_incumbent_again();
+  /// Files last: the record stands whatever happens to them.
+  base::Status settle_files();
+  /// After a change of lane a failed step goes back to where the new lane began: the incumbent's
+  /// sources are another lane's.
+  base::Expected<model::Sources> incumbent_sources();
+
+  const Session& m_session;
+  const TryRequest& m_request;
+  const TextWriter& m_write_texts;
+  Target m_target;
+  Builder m_builder;
+  Facts m_facts;
+  std::vector<Term> m_prediction;
+  Incumbent m_incumbent;
+  std::vector<std::string> m_cited;
+  std::optional<ledger::Writer> m_writer;
+  std::optional<executors::Lease> m_lease;
+  base::Hash m_head;
+  model::Sources m_sources;
+  Sides m_sides;
+  bool m_built = false;
+  evaluation::Report m_report;
+  std::uint64_t m_hidden_seed = 0;
+  std::vector<inputs::Recipe> m_recipes;
+  model::Verdict m_verdict;
+  std::vector<model::Sample> m_versus_samples; ///< where it was measured against the baseline apart
+  ledger::Iteration m_iteration;
+  TryResult m_out;
+};
+
+} // namespace ako::loop
