@@ -70,7 +70,8 @@ std::string shapes_text(const model::Verdict& verdict) {
 }
 
 std::string show_iteration(const ledger::Recorded<ledger::Iteration>& recorded,
-                           const std::string& commit, const std::string& diff) {
+                           const base::Json& evaluation, const std::string& commit,
+                           const std::string& diff) {
   const ledger::Iteration& it = recorded.payload;
   const model::Verdict& verdict = it.verdict;
   std::string out =
@@ -93,6 +94,7 @@ std::string show_iteration(const ledger::Recorded<ledger::Iteration>& recorded,
   line(out, "decision",
        fmt::format("{}: {}", model::to_string(it.decision), plain_line(it.decision_reason)));
   line(out, "confirmed", verdict.confirmed ? "by a second opinion" : "no");
+  for (const std::string& each : unproven(evaluation)) line(out, "unproven", plain_line(each));
   line(out, "how",
        fmt::format("clock {}, cache {}, {}; {} placements, {} pairs; {}", verdict.clock,
                    verdict.cache, verdict.statistic, verdict.placements, verdict.pairs,
