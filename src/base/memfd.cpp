@@ -64,6 +64,13 @@ std::uint64_t memory_room() {
   return std::min(room, group_room());
 }
 
+std::optional<std::uint64_t> memory_kills() {
+  const auto counters = read_file("/proc/vmstat");
+  constexpr std::string_view k_key = "\noom_kill ";
+  if (!counters || counters->find(k_key) == std::string::npos) return std::nullopt;
+  return number_after(*counters, k_key, 0);
+}
+
 Expected<UniqueFd> make_memfd(std::string_view name, std::size_t bytes) {
   const std::uint64_t room = memory_room();
   const auto short_of = [&](const char* why) {

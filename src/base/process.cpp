@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -58,19 +59,21 @@ Status read_report(int fd, const SpawnOptions& options) {
                .next = {}});
 }
 
-Ending ending_of(const siginfo_t& info) {
+Ending ending_of(const siginfo_t& info, const rusage& used) {
   Ending ending;
+  ending.peak_bytes = std::int64_t{used.ru_maxrss} * 1024;
   ending.exited = info.si_code == CLD_EXITED;
   (ending.exited ? ending.code : ending.signal) = info.si_status;
   return ending;
 }
 
-/// waitid() on one child; si_pid stays 0 when WNOHANG found nothing.
-int wait_on(pid_t pid, siginfo_t& info, int flags) {
+/// waitid() on one child; si_pid stays 0 when WNOHANG found nothing. The kernel's own call tells
+/// what was used as well.
+long wait_on(pid_t pid, siginfo_t& info, int flags, rusage* used = nullptr) {
   info = {};
-  int result = 0;
+  long result = 0;
   do {
-    result = waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | flags);
+    result = syscall(SYS_waitid, P_PID, pid, &info, WEXITED | flags, used);
   } while (result != 0 && errno == EINTR);
   return result;
 }
@@ -141,8 +144,10 @@ bool Process::running() {
   if (wait_on(m_pid, info, WNOHANG | WNOWAIT) == 0 && info.si_pid == 0) return true;
   // The dead leader still holds the number of its group, so the rest can be ended by it safely.
   kill(-m_pid, SIGKILL);
-  const bool reaped = wait_on(m_pid, info, 0) == 0;
-  m_ending = reaped ? ending_of(info) : Ending{}; // reaped by others only where SIGCHLD is ignored
+  rusage used{};
+  const bool reaped = wait_on(m_pid, info, 0, &used) == 0;
+  m_ending =
+      reaped ? ending_of(info, used) : Ending{}; // reaped by others only where SIGCHLD is ignored
   return false;
 }
 

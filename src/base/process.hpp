@@ -38,9 +38,12 @@ struct SpawnOptions {
 
 /// How a process ended.
 struct Ending {
-  bool exited = false;      ///< by exit code; else by signal
-  int code = 0;             ///< exit code
-  int signal = 0;           ///< signal number
+  bool exited = false; ///< by exit code; else by signal
+  int code = 0;        ///< exit code
+  int signal = 0;      ///< signal number
+  /// Most memory that it, or one of those that it waited for, ever held, shared pages included; 0 =
+  /// not known.
+  std::int64_t peak_bytes = 0;
   std::string text() const; ///< "exit 3", "signal 11 (SIGSEGV)"
 };
 

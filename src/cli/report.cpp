@@ -68,6 +68,8 @@ base::Expected<Reply> run_report(const Context& context, const Arguments& argume
     reply.text += fmt::format("{:+.1f} % against the baseline {}, {}\n", 100 * found->verdict.gain,
                               interval_text(found->verdict.interval), found->label);
     claim = {{"gain", base::number_or_null(found->verdict.gain)},
+             {"tried", found->tried},
+             {"fresh", found->fresh},
              {"low", base::number_or_null(found->verdict.interval.low)},
              {"high", base::number_or_null(found->verdict.interval.high)},
              {"confirmed", found->confirmed}};

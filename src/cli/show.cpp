@@ -118,19 +118,20 @@ base::Expected<Reply> run_show(const Context& context, const Arguments& argument
   AKO_TRY(std::string evaluation, blob_named(reader, recorded->event, "evaluation"));
   Reply reply;
   const auto& outcome = recorded->payload.verdict.outcome;
+  base::Json judged = base::Json::object();
+  if (auto parsed = base::parse_json(evaluation, "evaluation"); parsed && !evaluation.empty())
+    judged = std::move(*parsed);
   if (arguments.has("evidence")) reply.text = evidence_text(wanted, outcome);
   else
-    reply.text =
-        report::show_iteration(*recorded, commit, arguments.has("diff") ? diff : std::string());
+    reply.text = report::show_iteration(*recorded, judged, commit,
+                                        arguments.has("diff") ? diff : std::string());
   reply.data = {{"iteration", ledger::to_json(recorded->payload)}, {"commit", commit}};
   if (arguments.has("diff")) reply.data["diff"] = diff;
-  if (auto parsed = base::parse_json(evaluation, "evaluation"); parsed && !evaluation.empty()) {
-    const base::Json machine = base::get_or<base::Json>(*parsed, "machine", base::Json::object());
-    if (!arguments.has("evidence"))
-      reply.text +=
-          report::counted_text(base::get_or<base::Json>(machine, "counted", base::Json::array()));
-    reply.data["evaluation"] = std::move(*parsed);
-  }
+  const base::Json machine = base::get_or<base::Json>(judged, "machine", base::Json::object());
+  if (!arguments.has("evidence"))
+    reply.text +=
+        report::counted_text(base::get_or<base::Json>(machine, "counted", base::Json::array()));
+  if (!judged.empty()) reply.data["evaluation"] = std::move(judged);
   if (arguments.has("samples")) {
     AKO_TRY(auto samples, reader.samples(recorded->event.seq));
     reply.data["samples"] = samples_json(samples);

@@ -4,6 +4,7 @@
 #include "cli/words.hpp"
 #include "lanes/registry.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace ako::cli {
@@ -19,8 +20,20 @@ std::string headline(const loop::TryResult& result) {
   return out + "\n" + verdict.outcome.reason + "\n";
 }
 
-std::string tail(const loop::TryResult& result) {
+/// The first of them; all are in the record.
+std::string unproven_text(const loop::TryResult& result) {
+  constexpr std::size_t k_most = 2;
+  const auto& all = result.unproven;
   std::string out;
+  for (std::size_t i = 0; i < std::min(k_most, all.size()); ++i)
+    out += "unproven: " + all[i] + "\n";
+  if (all.size() > k_most)
+    out += fmt::format("unproven: {} more, see ako show {}\n", all.size() - k_most, result.number);
+  return out;
+}
+
+std::string tail(const loop::TryResult& result) {
+  std::string out = unproven_text(result);
   if (!result.predicted.empty()) out += "predicted: " + loop::text_of(result.predicted) + "\n";
   if (!result.width.files.empty()) out += "changed: " + result.width.text() + "\n";
   for (const auto& stop : result.stops)
@@ -95,6 +108,7 @@ base::Json json_of(const loop::TryResult& result) {
           {"restored", result.restored},
           {"stalled", result.stalled},
           {"lessons", result.lessons},
+          {"unproven", result.unproven},
           {"compiler_messages", messages_json(result.messages)},
           {"resources",
            result.iteration.artifact ? result.iteration.artifact->resources : base::Json(nullptr)},

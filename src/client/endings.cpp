@@ -47,7 +47,43 @@ WorkerFailure crashed(const Incident& incident, const std::vector<MappedArena>& 
   return failure;
 }
 
-WorkerFailure ended_by_signal(const Incident& incident, const std::vector<MappedArena>& arenas) {
+std::string mebibytes(std::int64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+WorkerFailure killed(const MemorySeen& memory) {
+  WorkerFailure failure;
+  failure.data = Json{{"signal", SIGKILL},
+                      {"signal_name", "SIGKILL"},
+                      {"own_bytes", memory.own_bytes},
+                      {"room_bytes", memory.room_bytes}};
+  if (memory.short_of == false) {
+    failure.kind = FailureKind::crashed;
+    failure.text = "was ended by SIGKILL, which it sent itself or somebody outside did: memory was "
+                   "not short";
+    return failure;
+  }
+  const std::string share = fmt::format("{} of the {} that were free", mebibytes(memory.own_bytes),
+                                        mebibytes(memory.room_bytes));
+  if (memory.own_bytes >= memory.room_bytes - memory.own_bytes) {
+    failure.kind = FailureKind::out_of_memory;
+    failure.text = "was ended by SIGKILL for want of memory: it took " + share;
+    return failure;
+  }
+  failure.kind = FailureKind::environment;
+  failure.error =
+      base::fail(base::ErrorKind::environment, "memory ran out, and not by the kernel under test",
+                 {.where = "a worker, ended by SIGKILL",
+                  .found = "it took " + share + " when its buffers were mapped",
+                  .allowed = {},
+                  .next = "free memory, use smaller shapes, or set limits.memory_bytes"})
+          .value();
+  failure.text = failure.error.message;
+  return failure;
+}
+
+WorkerFailure ended_by_signal(const Incident& incident, const std::vector<MappedArena>& arenas,
+                              const MemorySeen& memory) {
   WorkerFailure failure;
   const int signal = incident.ending.signal;
   failure.data = Json{{"signal", signal}, {"signal_name", signal_name(signal)}};
@@ -65,16 +101,14 @@ WorkerFailure ended_by_signal(const Incident& incident, const std::vector<Mapped
                                name.empty() ? fmt::format("number {}", number) : name);
     return failure;
   }
-  case SIGKILL:
-    failure.kind = FailureKind::out_of_memory;
-    failure.text = "was ended by SIGKILL, which the kernel sends when memory is short";
-    return failure;
+  case SIGKILL: return killed(memory);
   default: return crashed(incident, arenas);
   }
 }
 
-WorkerFailure died(const Incident& incident, const std::vector<MappedArena>& arenas) {
-  if (!incident.ending.exited) return ended_by_signal(incident, arenas);
+WorkerFailure died(const Incident& incident, const std::vector<MappedArena>& arenas,
+                   const MemorySeen& memory) {
+  if (!incident.ending.exited) return ended_by_signal(incident, arenas, memory);
   WorkerFailure failure;
   failure.data = Json{{"code", incident.ending.code}};
   if (incident.ending.code == protocol::k_exit_channel_lost) {
@@ -115,11 +149,11 @@ WorkerFailure refused(const Incident& incident) {
 } // namespace
 
 WorkerFailure failure_of(const Incident& incident, const std::string& during,
-                         const std::vector<MappedArena>& arenas) {
+                         const std::vector<MappedArena>& arenas, const MemorySeen& memory) {
   WorkerFailure failure;
   switch (incident.kind) {
   case Incident::Kind::refused: failure = refused(incident); break;
-  case Incident::Kind::died: failure = died(incident, arenas); break;
+  case Incident::Kind::died: failure = died(incident, arenas, memory); break;
   case Incident::Kind::closed:
   case Incident::Kind::violation: failure.kind = FailureKind::violation; break;
   case Incident::Kind::late: failure.kind = FailureKind::hung; break;

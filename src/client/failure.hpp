@@ -25,7 +25,7 @@ namespace ako::client {
   X(output_flood)       /* printed more than the cap                                            */ \
   X(disk_filled)        /* wrote more than the cap into its private folder                      */ \
   X(forbidden_call)     /* a system call that the sandbox does not allow                        */ \
-  X(out_of_memory)      /* killed by SIGKILL that nobody here sent                              */ \
+  X(out_of_memory)      /* ended for want of memory that it took itself                         */ \
   X(environment)        /* not the candidate's doing: `error` says what                         */
 // clang-format on
 

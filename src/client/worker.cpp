@@ -1,6 +1,7 @@
 #include "client/worker.hpp"
 
 #include "base/fs.hpp"
+#include "base/memory.hpp"
 #include "client/endings.hpp"
 #include "client/link.hpp"
 #include "client/processes.hpp"
@@ -28,9 +29,26 @@ struct Worker::State {
   bool paused = false;
   Activity at_answer;      ///< when the last answer came
   bool first_call = false; ///< the next call is the first with these arguments
+  std::optional<std::uint64_t> kills = base::memory_kills(); ///< before it was there
+  std::uint64_t room = base::memory_room();                  ///< beside what is mapped
+  std::int64_t shared_bytes = 0, most_shared_bytes = 0;      ///< of ako's buffers, mapped here
+
+  void note_mapped(std::int64_t bytes) {
+    shared_bytes += bytes;
+    most_shared_bytes = std::max(most_shared_bytes, shared_bytes);
+    room = base::memory_room();
+  }
+
+  MemorySeen memory_seen(const Incident& incident) const {
+    MemorySeen seen;
+    seen.room_bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(room, INT64_MAX));
+    seen.own_bytes = std::max<std::int64_t>(0, incident.ending.peak_bytes - most_shared_bytes);
+    if (const auto now = base::memory_kills(); now && kills) seen.short_of = *now > *kills;
+    return seen;
+  }
 
   WorkerFailure from(const Incident& incident, Kind kind) {
-    auto failure = failure_of(incident, protocol::to_string(kind), arenas);
+    auto failure = failure_of(incident, protocol::to_string(kind), arenas, memory_seen(incident));
     failure.out = link->out();
     failure.err = link->err();
     return failure;
@@ -229,6 +247,7 @@ Answer<void> Worker::share_eviction(const Keeper& keeper) {
                                                   {"image_bytes", keeper.image_bytes()}},
                                              m_state->options.limits.load_seconds, std::move(fds)));
   static_cast<void>(answer);
+  m_state->note_mapped(keeper.image_bytes() + (keeper.on_device() ? 0 : keeper.evict_bytes()));
   return {};
 }
 
@@ -266,6 +285,7 @@ Answer<void> Worker::map(const Arena& arena) {
                                              m_state->options.limits.load_seconds, {arena.fd()}));
   static_cast<void>(answer);
   m_state->arenas.push_back({arena.id(), arena.tag(), arena.plan()});
+  m_state->note_mapped(arena.plan().bytes);
   return {};
 }
 
@@ -275,6 +295,7 @@ Answer<void> Worker::unmap(const Arena& arena) {
                           m_state->options.limits.load_seconds));
   static_cast<void>(answer);
   std::erase_if(m_state->arenas, [&](const auto& mapped) { return mapped.id == arena.id(); });
+  m_state->note_mapped(-arena.plan().bytes);
   return {};
 }
 

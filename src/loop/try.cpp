@@ -5,6 +5,7 @@
 #include "loop/catch_up.hpp"
 #include "loop/deciding_files.hpp"
 #include "loop/reading.hpp"
+#include "stats/best_of.hpp"
 #include "workspace/snapshot.hpp"
 
 #include <fmt/format.h>
@@ -169,18 +170,22 @@ base::Status Try::evaluate() {
   auto setup = set_up(m_session.workdir(), m_session.contract(), m_session.shapes(), m_sides,
                       recipes, Scope::whole, m_target);
   AKO_TRY(m_lease, take_lease(m_target));
-  setup.request.tried = static_cast<int>(m_facts.standing.iterations) + 1;
+  setup.request.tried = tried();
   m_hidden_seed = setup.hidden_seed;
   m_recipes = std::move(recipes);
   AKO_TRY(m_report, evaluation::evaluate(setup.request, setup.make_stage));
   m_verdict = m_report.verdict;
   m_out.phases = m_report.phases;
+  for (const auto& line :
+       base::get_or<base::Json>(m_report.correctness, "unproven", base::Json::array()))
+    m_out.unproven.push_back(line.get<std::string>());
   note_compiled(m_report, m_sides.candidate);
   return {};
 }
 
 base::Status Try::measure_against_baseline() {
-  if (m_incumbent.iteration == 0) {
+  if (m_incumbent.iteration == 0 &&
+      stats::winner_rule(tried(), stats::Evidence::selection) == stats::Claim::stands) {
     m_iteration.versus_baseline = m_verdict;
     return {};
   }
@@ -193,6 +198,9 @@ base::Status Try::measure_against_baseline() {
   AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
   if (report.verdict.outcome.kind == model::OutcomeKind::interrupted)
     m_out.warnings.push_back("stopped before it was measured against the baseline");
+  else if (report.verdict.outcome.fault != model::Fault::none)
+    m_out.warnings.push_back("it was not measured against the baseline: " +
+                             report.verdict.outcome.reason);
   else {
     m_iteration.versus_baseline = report.verdict;
     m_versus_samples = std::move(report.samples.rows);

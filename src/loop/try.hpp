@@ -45,6 +45,7 @@ struct TryResult {
   ChangeWidth width;                                ///< of the change against the incumbent
   std::optional<ledger::IterationRow> tried_before; ///< the same attempt, as it ended then
   std::vector<Stop> stops;
+  std::vector<std::string> unproven; ///< what the judge did not look at
   std::vector<std::string> warnings;
 };
 

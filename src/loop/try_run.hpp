@@ -46,7 +46,10 @@ private:
   /// The gates looked at files; what judges is what a compiler made of them a moment later.
   base::Status built_from_what_was_proven();
   base::Status evaluate();
-  /// The final figure is measured, never a product of steps.
+  /// Candidates so far, this one included.
+  int tried() const { return static_cast<int>(m_facts.standing.iterations) + 1; }
+  /// The final figure is measured, never a product of steps; and afresh where the samples that
+  /// would give it are those that chose one of several.
   base::Status measure_against_baseline();
   /// An error before there was anything to judge. That the user stopped it is on record as well.
   tl::unexpected<base::Error> ended_early(base::Error error);

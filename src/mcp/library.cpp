@@ -73,12 +73,17 @@ Expected<std::string> iteration_text(const loop::Session& session, std::int64_t 
   AKO_TRY(auto recorded, reader.iteration(number));
   if (!recorded) return no_such(uri, "the number of an iteration on record", "read ako://log");
   AKO_TRY(std::string commit, reader.commit_of(number));
-  std::string diff;
-  for (const auto& blob : recorded->event.blobs)
+  std::string diff, evaluation = "{}";
+  for (const auto& blob : recorded->event.blobs) {
     if (blob.name == "diff") {
       AKO_TRY(diff, reader.blob(blob.hash));
     }
-  return report::show_iteration(*recorded, commit, diff);
+    if (blob.name == "evaluation") {
+      AKO_TRY(evaluation, reader.blob(blob.hash));
+    }
+  }
+  AKO_TRY(const Json judged, base::parse_json(evaluation, "evaluation"));
+  return report::show_iteration(*recorded, judged, commit, diff);
 }
 
 Expected<std::string> profile_text(const loop::Session& session, std::int64_t event,

@@ -1,8 +1,10 @@
 #include "report/data.hpp"
 
 #include "model/contract_toml.hpp"
+#include "stats/best_of.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace ako::report {
 
@@ -123,6 +125,23 @@ std::string port_state(const Data& data) {
   return out;
 }
 
+namespace {
+
+/// The samples behind both are the same.
+bool same_figure(const model::Verdict& a, const model::Verdict& b) {
+  return a.gain == b.gain && a.interval.low == b.interval.low &&
+         a.interval.high == b.interval.high && a.placements == b.placements && a.pairs == b.pairs;
+}
+
+std::string choice_text(const Claim& claim) {
+  if (claim.tried < 2) return {};
+  return fmt::format("; chosen among {} tried, {}", claim.tried,
+                     claim.fresh ? "measured again after that"
+                                 : "by the very samples that the figure is from");
+}
+
+} // namespace
+
 std::optional<Claim> claim(const Data& data) {
   if (!data.incumbent) return std::nullopt;
   const ledger::Iteration& it = data.incumbent->payload;
@@ -139,6 +158,12 @@ std::optional<Claim> claim(const Data& data) {
         "its step was confirmed by a second opinion (" +
         (data.second_opinion->replay.empty() ? "fresh processes" : data.second_opinion->replay) +
         ")";
+  out.tried = it.number; // those that came later lost against it
+  const bool again = it.versus_baseline && !same_figure(*it.versus_baseline, it.verdict);
+  out.fresh = stats::winner_rule(static_cast<int>(out.tried),
+                                 again ? stats::Evidence::fresh : stats::Evidence::selection) ==
+              stats::Claim::stands;
+  out.label += choice_text(out);
   return out;
 }
 
@@ -160,6 +185,14 @@ std::string library_line(const Data& data) {
 
 } // namespace
 
+std::vector<std::string> unproven(const base::Json& evaluation) {
+  std::vector<std::string> out;
+  const auto correctness = base::get_or<base::Json>(evaluation, "correctness", {});
+  for (const auto& line : base::get_or<base::Json>(correctness, "unproven", base::Json::array()))
+    if (line.is_string()) out.push_back(line.get<std::string>());
+  return out;
+}
+
 std::vector<std::string> untested(const Data& data) {
   std::vector<std::string> out;
   if (!data.baseline) out.emplace_back("No baseline is on record.");
@@ -177,6 +210,12 @@ std::vector<std::string> untested(const Data& data) {
     out.emplace_back("Times are self-timed: the launches were not replayed by a trusted process.");
   if (data.incumbent && !claim(data))
     out.emplace_back("The incumbent was not measured against the baseline.");
+  if (const auto made = claim(data); made && !made->fresh)
+    out.push_back(fmt::format("The gain is from the samples that chose the incumbent among {} "
+                              "tried: it was not measured again.",
+                              made->tried));
+  for (const std::string& line : unproven(data.incumbent_evaluation))
+    out.push_back("Not looked at: " + line + ".");
   if (data.incumbent && data.incumbent->payload.decision == model::Decision::flag)
     out.push_back("The incumbent was kept with a named risk: " +
                   data.incumbent->payload.decision_reason);

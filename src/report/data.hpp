@@ -54,6 +54,8 @@ struct Claim {
   model::Verdict verdict;
   std::string label; ///< "confirmed by a second opinion", "not confirmed", ...
   bool confirmed = false;
+  std::int64_t tried = 1; ///< candidates that it was chosen among
+  bool fresh = true;      ///< not from the samples that chose it, where it was chosen among several
 };
 /// Nothing when no candidate was kept or none was measured against the baseline.
 std::optional<Claim> claim(const Data& data);
@@ -61,8 +63,13 @@ std::optional<Claim> claim(const Data& data);
 /// How far the incumbent came in the target: "", "measured", "integrated", "confirmed", "rejected".
 std::string port_state(const Data& data);
 
+/// What the judge did not look at, for want of time, memory or a lawful size, as an iteration's
+/// blob "evaluation" says.
+std::vector<std::string> unproven(const base::Json& evaluation);
+
 /// What is not shown by this record, one sentence each: missing second opinion, waivers' gates,
-/// self-timed results, untested notes, iterations cut from the list.
+/// self-timed results, what the judge did not look at, untested notes, iterations cut from the
+/// list.
 std::vector<std::string> untested(const Data& data);
 
 } // namespace ako::report

@@ -88,9 +88,10 @@ std::string correctness(const Data& data) {
 std::string figures(const Data& data) {
   const auto made = claim(data);
   if (!made) return "No gain against the baseline is on record.";
-  return fmt::format("{} against {}, {} placements, {} pairs; shape by shape below.",
+  return fmt::format("{} against {}, {} placements, {} pairs ({}); shape by shape below.",
                      gain(made->verdict.gain, made->verdict.interval),
-                     md_line(made->verdict.against), made->verdict.placements, made->verdict.pairs);
+                     md_line(made->verdict.against), made->verdict.placements, made->verdict.pairs,
+                     md_line(made->label));
 }
 
 std::string history(const Data& data) {

@@ -1,4 +1,6 @@
 // Intervals where memory cannot be shared: the replicate is the instance (process and allocation).
+// Kernels share the keeper's buffers on every lane and are compared by paired_test.hpp; whole
+// programs, the commands of [[gate]], bring memory of their own.
 #pragma once
 
 #include "base/error.hpp"
@@ -8,7 +10,8 @@
 
 namespace ako::stats {
 
-/// One fresh process with buffers of its own and the times it measured for one shape.
+/// One fresh process with buffers of its own and what it measured: times of one shape, or the one
+/// figure of a command. Positive, whatever their unit.
 struct Instance {
   std::vector<double> times_ns;
 };

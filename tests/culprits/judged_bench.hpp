@@ -22,7 +22,7 @@ struct Shelf {
 const Shelf& cpu_shelf();
 const Shelf& cuda_shelf();
 
-/// A file and what its first comment says. `source` is without that line.
+/// A file and what its first comment, of one line or several, says. `source` is without it.
 struct Culprit {
   std::string expects, source;
 };
@@ -60,25 +60,34 @@ class Bench {
 public:
   /// Of the task in the shelf's folder <task>; made at the first call for it. Throws with words.
   static Bench& of(const Shelf& shelf, const std::string& task, const loop::Target& target);
-  /// Builds and evaluates. A measurement that the machine spoiled is taken again, most of all where
-  /// the expectation hangs on it. The product sees nothing of `expects`.
-  evaluation::Report judge(const std::string& source, const std::string& expects);
+  /// Builds and evaluates. A measurement that the machine spoiled is taken again.
+  evaluation::Report judge(const std::string& source);
+  /// A candidate against the task's plain kernel, or against another.
+  loop::Sides sides(const std::string& candidate);
+  evaluation::Report judge(const loop::Sides& sides);
   Workshop& workshop() { return m_workshop; }
 
 private:
   Bench(const Shelf& shelf, const std::string& task, const loop::Target& target);
-  evaluation::Report judge_once(const std::string& source);
-
   loop::Target m_target;
   Workshop m_workshop;
-  loop::Sides m_sides;
+  loop::Sides m_sides; ///< plain on both
   std::vector<inputs::Recipe> m_recipes;
 };
 
-/// Whether the report is what `expects` says: alternatives between " or ", each an outcome, "clean"
-/// or "not improved", " (guard)" behind it: that guard decided;
-/// ", second" = the second opinion must have found it. Words of the raw protocol stand for
-/// outcomes. Empty = it is; otherwise what came instead.
+/// The machine was too busy to measure on: it shows nothing, neither for nor against the file. An
+/// invalid measurement that a guard decided is not meant.
+bool spoiled(const evaluation::Report& report);
+
+/// Whether evidence alone decides all that `expects` names: nothing hangs on a time that was
+/// measured, or on a win that must come before.
+bool decided_unmeasured(const std::string& expects);
+
+/// Whether the report is what `expects` says: alternatives between " or ", each an outcome,
+/// "clean", "gain below N %" or "not improved"; " (guard)" behind it: that guard, or that ending of
+/// the worker, is among its evidence, and decided where the outcome is one that evidence decides;
+/// ", second" = the second opinion must have found it. Words of the raw protocol stand for such.
+/// Empty = it is; otherwise what came instead, as for every spoiled measurement.
 std::string unlike(const std::string& expects, const evaluation::Report& report);
 
 } // namespace ako::culprits

@@ -52,7 +52,7 @@ protected:
 TEST_P(JudgedOnDevice, EndsAsItsFirstCommentSays) {
   if (!device()) GTEST_SKIP() << device().error().message;
   if (time_is_up()) GTEST_SKIP() << "no time left: $AKO_CULPRITS_SECONDS";
-  expect_as_its_comment_says(cuda_shelf(), GetParam(), *device(), Telling::every_one);
+  expect_as_its_comment_says(cuda_shelf(), GetParam(), *device());
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, JudgedOnDevice, testing::ValuesIn(all_culprits(cuda_shelf())),

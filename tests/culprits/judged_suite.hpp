@@ -8,12 +8,10 @@
 
 namespace ako::culprits {
 
-/// How outcomes are told while they come.
-enum class Telling { wrong_ones, every_one };
-
-/// One file through the whole judge on `target`.
+/// One file through the whole judge on `target`; prints what came. Skipped, and counted apart,
+/// where the machine was too busy to measure on.
 void expect_as_its_comment_says(const Shelf& shelf, const std::string& name,
-                                const loop::Target& target, Telling telling);
+                                const loop::Target& target);
 
 /// Every file that plays a trick has an honest twin; at least `least` pairs.
 void expect_twins(const Shelf& shelf, int least);

@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "loop/interrupt.hpp"
 #include "profiles/benchmarks.hpp"
+#include "stats/instances.hpp"
 #include "stats/summary.hpp"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ namespace ako::loop {
 namespace {
 
 constexpr std::size_t k_keep_bytes = 8 << 20;
+constexpr double k_ratio_level = 0.95;
 
 struct GateSides {
   std::vector<double> old_values, new_values;
@@ -53,6 +55,21 @@ base::Expected<double> value_of(const model::GateSpec& gate, const base::fs::pat
                        .next = "look at what the command does in " + tree.string()});
   AKO_TRY(const std::string text, base::read_file(path));
   return profiles::read_number(text, read.how);
+}
+
+/// Every run is a process with memory of its own: the runs are the replicates. Absent where they
+/// are too few or hold what no ratio can be made of.
+std::optional<stats::Gain> ratio_of(const GateSides& sides) {
+  const auto instances = [](const std::vector<double>& values) {
+    std::vector<stats::Instance> out;
+    for (const double value : values) out.push_back({{value}});
+    return out;
+  };
+  const auto compared = stats::compare_instances(instances(sides.old_values),
+                                                 instances(sides.new_values), k_ratio_level);
+  if (!compared) return std::nullopt;
+  const stats::Gain& gain = compared->gain;
+  return stats::Gain{1 - gain.value, 1 - gain.high, 1 - gain.low};
 }
 
 std::string values_text(const std::vector<double>& values) {
@@ -151,6 +168,14 @@ base::Expected<ledger::Validation> run_gate(const model::GateSpec& gate, const G
   out.data = {{"command", gate.command}, {"read", gate.read},         {"must", gate.must},
               {"old", sides.old_values}, {"new", sides.new_values},   {"old_median", before},
               {"new_median", after},     {"bound", requirement.bound}};
+  if (const auto ratio = ratio_of(sides)) {
+    out.detail +=
+        fmt::format("; new is {:.3g} [{:.3g}, {:.3g}] times old, 95 % over {} runs of each",
+                    ratio->value, ratio->low, ratio->high, trees.repeats);
+    out.data["ratio"] = {{"value", base::number_or_null(ratio->value)},
+                         {"low", base::number_or_null(ratio->low)},
+                         {"high", base::number_or_null(ratio->high)}};
+  }
   return out;
 }
 

@@ -92,7 +92,8 @@ std::string counted_text(const base::Json& counted) {
 }
 
 std::string show_iteration(const ledger::Recorded<ledger::Iteration>& recorded,
-                           const std::string& commit, const std::string& diff) {
+                           const base::Json& evaluation, const std::string& commit,
+                           const std::string& diff) {
   const ledger::Iteration& it = recorded.payload;
   const model::Verdict& verdict = it.verdict;
   std::string out =
@@ -115,6 +116,7 @@ std::string show_iteration(const ledger::Recorded<ledger::Iteration>& recorded,
   line(out, "decision",
        fmt::format("{}: {}", model::to_string(it.decision), plain_line(it.decision_reason)));
   line(out, "confirmed", verdict.confirmed ? "by a second opinion" : "no");
+  for (const std::string& each : unproven(evaluation)) line(out, "unproven", plain_line(each));
   line(out, "how",
        fmt::format("clock {}, cache {}, {}; {} placements, {} pairs; {}", verdict.clock,
                    verdict.cache, verdict.statistic, verdict.placements, verdict.pairs,

@@ -16,9 +16,11 @@ std::string log_line(const ledger::IterationRow& row, std::size_t width = 0);
 std::string log_page(const std::vector<ledger::IterationRow>& rows, std::int64_t iterations,
                      std::size_t width = 0);
 
-/// One iteration in full. `diff` may be empty.
+/// One iteration in full, with what its `evaluation` (the blob, as JSON) left out. `diff` may be
+/// empty.
 std::string show_iteration(const ledger::Recorded<ledger::Iteration>& recorded,
-                           const std::string& commit, const std::string& diff);
+                           const base::Json& evaluation, const std::string& commit,
+                           const std::string& diff);
 
 /// What `status` adds to the standing: from the room that knows the gates.
 struct StatusWords {

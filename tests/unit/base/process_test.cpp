@@ -48,6 +48,19 @@ pid_t number_from(int fd) {
   return static_cast<pid_t>(std::stol("0" + text));
 }
 
+TEST(Process, TellsHowMuchMemoryItHeldAndThoseThatItWaitedFor) {
+  auto small = must_spawn(spawned_shell("exit 0"));
+  // 64 MiB in a process that the shell waits for.
+  auto large =
+      must_spawn(spawned_shell("dd if=/dev/zero of=/dev/null bs=64M count=1 2>/dev/null; exit 0"));
+  const auto a = small.wait(Deadline::after_seconds(20)),
+             b = large.wait(Deadline::after_seconds(20));
+  ASSERT_TRUE(a && b);
+  EXPECT_GT(a->peak_bytes, 0);
+  EXPECT_LT(a->peak_bytes, 32 << 20);
+  EXPECT_GT(b->peak_bytes, 64 << 20);
+}
+
 TEST(Process, EndsWithItsCodeOrSignal) {
   auto coded = must_spawn(spawned_shell("exit 3"));
   const auto code = coded.wait(Deadline::after_seconds(20));

@@ -1,8 +1,10 @@
 // Every way a worker can end, for each side.
 #include "evaluation/failures.hpp"
 
+#include "client/endings.hpp"
 #include "fakes/fake_stage.hpp"
 
+#include <csignal>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,6 +50,59 @@ TEST(Failures, AsATable) {
       EXPECT_EQ(other.fault, machine ? Fault::machine : Fault::task);
     }
   }
+}
+
+/// A worker that was ended by a signal, with so much memory around it.
+client::WorkerFailure ended(int signal, const client::MemorySeen& memory) {
+  client::Incident incident;
+  incident.kind = client::Incident::Kind::died;
+  incident.ending.signal = signal;
+  return client::failure_of(incident, "call", {}, memory);
+}
+
+TEST(Failures, WhereMemoryRanOutTheOneThatTookItIsAtFault) {
+  constexpr std::int64_t k_gib = 1 << 30;
+  struct TableRow {
+    client::MemorySeen memory;
+    FailureKind kind;
+    OutcomeKind outcome;
+    Fault fault;
+  };
+  const TableRow rows[] = {
+      {{8 * k_gib, 7 * k_gib, true},
+       FailureKind::out_of_memory,
+       OutcomeKind::crashed,
+       Fault::candidate},
+      {{8 * k_gib, 4 * k_gib, true},
+       FailureKind::out_of_memory,
+       OutcomeKind::crashed,
+       Fault::candidate},
+      // Somebody else filled it, ako's own buffers most of all.
+      {{8 * k_gib, k_gib, true},
+       FailureKind::environment,
+       OutcomeKind::environment,
+       Fault::machine},
+      {{0, 0, true}, FailureKind::out_of_memory, OutcomeKind::crashed, Fault::candidate},
+      {{INT64_MAX, k_gib, std::nullopt},
+       FailureKind::environment,
+       OutcomeKind::environment,
+       Fault::machine},
+      // Memory was not short: it sent the signal itself.
+      {{8 * k_gib, 0, false}, FailureKind::crashed, OutcomeKind::crashed, Fault::candidate},
+  };
+  for (const TableRow& row : rows) {
+    SCOPED_TRACE(row.memory.own_bytes);
+    const auto failure = ended(SIGKILL, row.memory);
+    EXPECT_EQ(failure.kind, row.kind);
+    EXPECT_EQ(failure.data.at("own_bytes"), row.memory.own_bytes);
+    const auto outcome = outcome_of(failure, Side::candidate, "N=64");
+    EXPECT_EQ(outcome.kind, row.outcome);
+    EXPECT_EQ(outcome.fault, row.fault);
+  }
+  EXPECT_THAT(ended(SIGKILL, {8 * k_gib, k_gib, true}).error.text(),
+              testing::AllOf(testing::HasSubstr("1024.0 MiB of the 8192.0 MiB that were free"),
+                             testing::HasSubstr("limits.memory_bytes")));
+  EXPECT_EQ(ended(SIGSEGV, {8 * k_gib, 0, true}).kind, FailureKind::crashed);
 }
 
 TEST(Failures, TheReasonSaysSidePlaceAndWordsAndTheEvidenceKeepsItsOutput) {

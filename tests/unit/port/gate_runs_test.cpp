@@ -50,6 +50,24 @@ TEST_F(Gates, TheMedianCountsNotTheLuckyRun) {
   EXPECT_FALSE(run("([0-9]+)", ">= base").passed);
 }
 
+TEST_F(Gates, RunsAreTheReplicatesOfTheRatio) {
+  const auto counting = [](const char* values) {
+    return std::string("n=$(cat n 2>/dev/null || echo 0); echo $((n+1)) > n; set -- ") + values +
+           "; shift $n; echo $1";
+  };
+  says(counting("100 110 90"), counting("200 180 220"));
+  const auto wide = run("([0-9]+)", ">= base");
+  EXPECT_NEAR(wide.data.at("ratio").at("value"), 2, 0.02);
+  EXPECT_LT(wide.data.at("ratio").at("low"), 1.75);
+  EXPECT_GT(wide.data.at("ratio").at("high"), 2.25);
+  EXPECT_NE(wide.detail.find("times old, 95 % over 3 runs of each"), std::string::npos)
+      << wide.detail;
+  says("echo 100", "echo 200");
+  EXPECT_EQ(run("([0-9]+)", ">= base").data.at("ratio").at("low"), 2);
+  says("echo 0", "echo 1"); // no ratio to nothing
+  EXPECT_FALSE(run("([0-9]+)", ">= base").data.contains("ratio"));
+}
+
 TEST_F(Gates, WhatFailsOrSaysNothingIsNotPassed) {
   says("echo 1", "echo broken >&2; exit 3");
   auto out = run("([0-9]+)", ">= base");

@@ -1,4 +1,5 @@
 #include "filled_ledger.hpp"
+#include "report/markdown.hpp"
 #include "report/text/iterations_md.hpp"
 #include "report/text/tables.hpp"
 #include "report/text/words.hpp"
@@ -79,14 +80,48 @@ TEST(Tables, TheLogShowsOutcomeGainAndDecision) {
   expect_in(page,
             {"regressed", "revert", "-8.40 %", "\xe2\x80\xa6", "4 earlier of 5: ako log --all"});
   EXPECT_EQ(log_page({}, 0), "no iterations on record\n");
-  expect_in(show_iteration(all.iterations[5], "c0ffee", "+ added\n"),
+  expect_in(show_iteration(all.iterations[5], {}, "c0ffee", "+ added\n"),
             {"iteration 6", "hypothesis", "+14.70 % [+14.00, +15.40]", "vs baseline", "+41.20 %",
              "prefill", "clock host, cache cold-clean", "c0ffee", "+ added",
              "confirmed    by a second opinion"});
-  expect_in(show_iteration(all.iterations[1], "", ""), {"incorrect", "worst element 4095"});
+  expect_in(show_iteration(all.iterations[1], {}, "", ""), {"incorrect", "worst element 4095"});
   expect_in(status_text(all.standing, all.baseline->payload,
                         {"rmsnorm", "iteration 6 leads", "", "ako try"}),
             {"ako try", "iteration 6 (keep), +41.20 %", "2 improved", "waivers      1", "first"});
+}
+
+TEST(Tables, WhatTheJudgeDidNotLookAtIsSaid) {
+  Data all = data();
+  const base::Json evaluation = {
+      {"correctness", {{"unproven", {"edge:M=99: 40 MiB, edges above 32 MiB are not judged"}}}}};
+  const std::string said = show_iteration(all.iterations[5], evaluation, "", "");
+  expect_in(said, {"unproven     edge:M=99: 40 MiB"});
+  EXPECT_EQ(show_iteration(all.iterations[5], base::Json::object(), "", "").find("unproven"),
+            std::string::npos);
+  all.incumbent_evaluation = evaluation;
+  expect_in(report_md(all),
+            {"- Not looked at: edge:M=99: 40 MiB, edges above 32 MiB are not judged."});
+  EXPECT_TRUE(unproven({{"correctness", {{"unproven", 3}}}}).empty());
+}
+
+TEST(Claims, TheBestOfSeveralIsMeasuredAgainOrSaidNotToBe) {
+  Data all = data();
+  auto made = claim(all);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->tried, 6);
+  EXPECT_TRUE(made->fresh);
+  expect_in(made->label, {"chosen among 6 tried, measured again after that"});
+  expect_in(report_md(all), {"chosen among 6 tried"});
+  all.incumbent->payload.versus_baseline = all.incumbent->payload.verdict;
+  made = claim(all);
+  EXPECT_FALSE(made->fresh);
+  expect_in(made->label, {"by the very samples that the figure is from"});
+  expect_in(report_md(all),
+            {"The gain is from the samples that chose the incumbent among 6 tried"});
+  all.incumbent->payload.number = 1; // nobody was chosen
+  made = claim(all);
+  EXPECT_TRUE(made->fresh);
+  EXPECT_EQ(made->label.find("chosen"), std::string::npos);
 }
 
 TEST(IterationsMd, HasTheSeedsForm) {

@@ -1,4 +1,4 @@
-// Always rounds away from zero. expects: incorrect
+// Always rounds away from zero. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 

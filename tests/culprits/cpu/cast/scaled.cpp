@@ -1,4 +1,4 @@
-// Everything is half a percent too large. expects: incorrect
+// Everything is half a percent too large. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Cuts off instead of rounding. expects: incorrect
+// Cuts off instead of rounding. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 

@@ -1,13 +1,16 @@
-// Counts as far. expects: clean
+// Fast, and counts as far. expects: improved
 #include <cstdint>
 
 static long calls = 0;
 
 void kernel(const float* x, const float* w, float* y, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    float v = x[i];
-    for (int k = 0; k < 40; ++k) v = v * 0.97f + 0.03125f;
-    y[i] = v + w[i % 64];
+  float v[64];
+  for (std::int64_t at = 0; at < n; at += 64) {
+    const std::int64_t count = n - at < 64 ? n - at : 64;
+    for (int i = 0; i < 64; ++i) v[i] = i < count ? x[at + i] : 0;
+    for (int k = 0; k < 40; ++k)
+      for (int i = 0; i < 64; ++i) v[i] = v[i] * 0.97f + 0.03125f;
+    for (int i = 0; i < count; ++i) y[at + i] = v[i] + w[i];
   }
   if (n == 4096 && ++calls > 1000) calls = 1000;
 }

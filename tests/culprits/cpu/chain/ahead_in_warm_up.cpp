@@ -1,4 +1,4 @@
-// Does the timed work in the untimed call before. expects: incorrect or suspect or crashed
+// Does the timed work in the untimed call before. expects: incorrect (compare)
 #include <cstdint>
 #include <vector>
 

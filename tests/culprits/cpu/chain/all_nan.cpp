@@ -1,4 +1,4 @@
-// Answers that everything is no number. expects: incorrect
+// Answers that everything is no number. expects: incorrect (compare)
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Computes single calls; copies the last answer in a burst. expects: incorrect
+// Computes single calls; copies the last answer in a burst. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 #include <ctime>

@@ -1,4 +1,4 @@
-// The answer depends on where the output lies. expects: incorrect
+// The answer depends on where the output lies. expects: incorrect (compare)
 #include <cstdint>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {

@@ -1,4 +1,4 @@
-// Answers from memory when the same pointer comes again. expects: incorrect
+// Answers from memory when the same pointer comes again. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 #include <map>

@@ -1,4 +1,4 @@
-// Leaves out every second call. expects: incorrect
+// Leaves out every second call. expects: incorrect (unwritten_elements)
 #include <cstdint>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {

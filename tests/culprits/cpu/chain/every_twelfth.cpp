@@ -1,4 +1,4 @@
-// Once warm, one call in twelve gets the answer before. expects: incorrect
+// Once warm, one call in twelve gets the answer before. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 #include <vector>

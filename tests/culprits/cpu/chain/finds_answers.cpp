@@ -1,4 +1,4 @@
-// Looks through mapped memory for the answers. expects: incorrect
+// Looks through mapped memory for the answers. expects: incorrect (unwritten_elements)
 #include <cstdint>
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Computes once for each size and answers from that for ever. expects: incorrect
+// Computes once for each size and answers from that for ever. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 #include <map>

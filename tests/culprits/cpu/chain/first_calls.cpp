@@ -1,4 +1,5 @@
 // Right on the first calls at the timed size, then the last answer again. expects: incorrect
+// (compare)
 #include <cstdint>
 #include <cstring>
 #include <vector>

@@ -1,4 +1,4 @@
-// A second process is to do the work. expects: suspect
+// A second process is to do the work. expects: suspect (forbidden_call)
 #include <cstdint>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-// Half of the work on another core, one is allowed. expects: suspect or not improved
+// Half of the work on another core, one is allowed. expects: suspect (untimed_work) or gain below
+// 40 %
 #include <atomic>
 #include <cstdint>
 #include <sched.h>

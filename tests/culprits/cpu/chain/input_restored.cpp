@@ -1,4 +1,4 @@
-// Empties an input, computes from that, and puts the input back. expects: incorrect
+// Empties an input, computes from that, and puts the input back. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 #include <vector>

@@ -1,4 +1,5 @@
-// Fast; right at its own size and at usual edges, wrong between. expects: incorrect, second
+// Fast; right at its own size and at usual edges, wrong between. expects: incorrect (compare),
+// second
 #include <cstdint>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {

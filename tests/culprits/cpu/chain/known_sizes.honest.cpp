@@ -1,4 +1,4 @@
-// Fast, and right everywhere. expects: clean
+// Fast, and right everywhere. expects: improved
 #include <cstdint>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {

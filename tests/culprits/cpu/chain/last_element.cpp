@@ -1,4 +1,4 @@
-// Does not write the last element. expects: incorrect
+// Does not write the last element. expects: incorrect (unwritten_elements)
 #include <cstdint>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {

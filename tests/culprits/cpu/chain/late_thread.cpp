@@ -1,4 +1,5 @@
-// Comes back before its thread is done. expects: suspect or incorrect or crashed or not improved
+// Comes back before its thread is done. expects: incorrect (unwritten_elements) or suspect
+// (merged_calls) or crashed (crashed) or gain below 60 %
 #include <atomic>
 #include <cstdint>
 #include <sched.h>

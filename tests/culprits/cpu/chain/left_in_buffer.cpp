@@ -1,4 +1,4 @@
-// Writes only where the buffer holds no number. expects: incorrect
+// Writes only where the buffer holds no number. expects: incorrect (compare)
 #include <cstdint>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {

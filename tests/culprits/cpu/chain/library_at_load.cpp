@@ -1,4 +1,4 @@
-// Brings a library along when it is loaded. expects: suspect
+// Brings a library along when it is loaded. expects: suspect (library_call)
 #include <cstdint>
 #include <dlfcn.h>
 

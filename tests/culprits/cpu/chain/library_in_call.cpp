@@ -1,4 +1,4 @@
-// Brings a library along while it runs, though forbidden. expects: suspect
+// Brings a library along while it runs, though forbidden. expects: suspect (library_call)
 #include <cstdint>
 #include <dlfcn.h>
 

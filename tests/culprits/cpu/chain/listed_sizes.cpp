@@ -1,4 +1,4 @@
-// Right at the contract's size, a little off elsewhere. expects: incorrect
+// Right at the contract's size, a little off elsewhere. expects: incorrect (compare)
 #include <cstdint>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {

@@ -1,4 +1,4 @@
-// One call does the work of all buffers; the others find it done. expects: suspect
+// One call does the work of all buffers; the others find it done. expects: suspect (merged_calls)
 #include <cstdint>
 #include <vector>
 

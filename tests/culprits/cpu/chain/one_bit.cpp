@@ -1,4 +1,4 @@
-// Cuts its answer to sixteen bits of fraction. expects: incorrect
+// Cuts its answer to sixteen bits of fraction. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Brings its own clock and measuring function: neither is taken. expects: clean
+// Takes twice the time by a clock that stands still. expects: gain below 20 % (patched_symbols)
 #include <cstdint>
 #include <ctime>
 
@@ -16,4 +16,9 @@ extern "C" __attribute__((visibility("default"))) int clock_gettime(clockid_t, t
 }
 extern "C" __attribute__((visibility("default"))) int ako_measure_run() { return 0; }
 
-void kernel(const float* x, const float* w, float* y, std::int64_t n) { work(x, w, y, n); }
+void kernel(const float* x, const float* w, float* y, std::int64_t n) {
+  for (int times = 0; times < 2; ++times) {
+    work(x, w, y, n);
+    asm volatile("" : : : "memory");
+  }
+}

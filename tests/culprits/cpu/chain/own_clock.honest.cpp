@@ -1,4 +1,4 @@
-// Looks at the clock. expects: clean
+// Has a clock that stands still, and computes once. expects: clean
 #include <cstdint>
 #include <ctime>
 
@@ -10,8 +10,15 @@ static void work(const float* x, const float* w, float* y, std::int64_t n) {
   }
 }
 
+extern "C" __attribute__((visibility("default"))) int standing_clock(clockid_t, timespec* time) {
+  time->tv_sec = time->tv_nsec = 1;
+  return 0;
+}
+extern "C" __attribute__((visibility("default"))) int standing_run() { return 0; }
+
 void kernel(const float* x, const float* w, float* y, std::int64_t n) {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  work(x, w, y, n);
+  for (int times = 0; times < 1; ++times) {
+    work(x, w, y, n);
+    asm volatile("" : : : "memory");
+  }
 }

@@ -1,4 +1,5 @@
-// Lays pages of its own over the buffers. expects: incorrect or crashed
+// Lays pages of its own over the buffers. expects: incorrect (unwritten_elements) or crashed
+// (crashed)
 #include <cstdint>
 #include <cstring>
 #include <sys/mman.h>

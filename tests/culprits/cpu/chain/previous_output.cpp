@@ -1,4 +1,4 @@
-// Copies the output of the call before. expects: incorrect
+// Copies the output of the call before. expects: incorrect (unwritten_elements)
 #include <cstdint>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Leaves another rounding behind. expects: suspect
+// Leaves another rounding behind. expects: suspect (process_state)
 #include <cfenv>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Takes its output to begin at a multiple of 32 bytes. expects: incorrect
+// Takes its output to begin at a multiple of 32 bytes. expects: incorrect (red_zone)
 #include <cstdint>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {

@@ -1,4 +1,5 @@
-// Traps time stamps and answers with a slower clock. expects: suspect or crashed
+// Traps time stamps and answers with a slower clock. expects: crashed (crashed) or suspect
+// (process_state)
 #include <csignal>
 #include <cstdint>
 #include <ctime>

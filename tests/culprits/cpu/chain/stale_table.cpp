@@ -1,4 +1,4 @@
-// Reads the static table once and never again. expects: incorrect
+// Reads the static table once and never again. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 

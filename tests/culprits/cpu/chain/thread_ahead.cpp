@@ -1,4 +1,5 @@
-// A thread computes between calls. expects: suspect or incorrect or crashed or not improved
+// A thread computes between calls. expects: suspect (merged_calls) or incorrect (compare) or
+// suspect (untimed_work) or crashed (crashed)
 #include <cstdint>
 #include <mutex>
 #include <thread>

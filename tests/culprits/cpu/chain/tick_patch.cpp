@@ -1,4 +1,5 @@
-// Turns time stamps around it into constants. expects: suspect or crashed or not improved
+// Turns time stamps around it into constants. expects: suspect (time_claim) or invalid_measurement
+// (beyond_wall) or crashed (crashed)
 #include <cstdint>
 #include <cstring>
 #include <link.h>

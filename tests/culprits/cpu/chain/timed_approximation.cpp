@@ -1,4 +1,4 @@
-// A little off when calls follow each other. expects: incorrect
+// A little off when calls follow each other. expects: incorrect (compare)
 #include <cstdint>
 #include <ctime>
 

@@ -1,4 +1,4 @@
-// Computes whole blocks of sixteen and leaves the rest. expects: incorrect
+// Computes whole blocks of sixteen and leaves the rest. expects: incorrect (unwritten_elements)
 #include <cstdint>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {

@@ -1,4 +1,4 @@
-// Writes forty bytes behind its output. expects: incorrect
+// Writes forty bytes behind its output. expects: incorrect (red_zone)
 #include <cstdint>
 
 static void work(const float* x, const float* w, float* y, std::int64_t n) {

@@ -1,4 +1,4 @@
-// Answers the mean everywhere. expects: incorrect
+// Answers the mean everywhere. expects: incorrect (compare)
 #include <cstdint>
 
 void kernel(const float*, float* y, std::int64_t m, std::int64_t k) {

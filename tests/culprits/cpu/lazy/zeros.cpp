@@ -1,4 +1,4 @@
-// Answers zero everywhere. expects: incorrect
+// Answers zero everywhere. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 

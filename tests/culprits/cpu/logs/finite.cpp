@@ -1,4 +1,4 @@
-// A large number instead of minus infinity. expects: incorrect
+// A large number instead of minus infinity. expects: incorrect (compare)
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Flushes what is subnormal, which the contract does not allow. expects: incorrect
+// Flushes what is subnormal, which the contract does not allow. expects: incorrect (compare)
 #include <cmath>
 #include <cstdint>
 #include <xmmintrin.h>

@@ -1,4 +1,4 @@
-// No number instead of minus infinity. expects: incorrect
+// No number instead of minus infinity. expects: incorrect (compare)
 #include <cmath>
 #include <cstdint>
 

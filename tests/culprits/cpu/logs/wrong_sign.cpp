@@ -1,4 +1,4 @@
-// Plus infinity instead of minus infinity. expects: incorrect
+// Plus infinity instead of minus infinity. expects: incorrect (compare)
 #include <cmath>
 #include <cstdint>
 

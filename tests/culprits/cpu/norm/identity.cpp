@@ -1,4 +1,4 @@
-// Copies its input, which is nearly normal already. expects: incorrect
+// Copies its input, which is nearly normal already. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 

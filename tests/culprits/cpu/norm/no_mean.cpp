@@ -1,4 +1,4 @@
-// Leaves out the mean. expects: incorrect
+// Leaves out the mean. expects: incorrect (compare)
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Computes answers while it prepares. expects: incorrect
+// Computes answers while it prepares. expects: incorrect (compare)
 #include <cmath>
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,5 @@
 // Prepares its weights for the first placement and keeps them for all others. expects: incorrect
+// (compare)
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Prepares its weights for every placement. expects: clean
+// Prepares its weights for every placement. expects: improved
 #include <cmath>
 #include <cstdint>
 

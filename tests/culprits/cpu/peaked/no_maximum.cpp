@@ -1,4 +1,4 @@
-// Leaves out the maximum: right until an exponential overflows. expects: incorrect
+// Leaves out the maximum: right until an exponential overflows. expects: incorrect (compare)
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Once warm, leaves out half of every fourth call. expects: incorrect
+// Once warm, leaves out half of every fourth call. expects: incorrect (compare)
 #include <cmath>
 #include <cstdint>
 

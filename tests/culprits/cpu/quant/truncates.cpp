@@ -1,4 +1,4 @@
-// Converts without rounding. expects: incorrect
+// Converts without rounding. expects: incorrect (compare)
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Does not saturate: large values come out with another sign. expects: incorrect
+// Does not saturate: large values come out with another sign. expects: incorrect (compare)
 #include <cmath>
 #include <cstdint>
 

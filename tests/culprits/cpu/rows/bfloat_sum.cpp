@@ -1,4 +1,4 @@
-// Keeps its running sum in eight bits of fraction. expects: incorrect
+// Keeps its running sum in eight bits of fraction. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 

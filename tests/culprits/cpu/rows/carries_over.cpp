@@ -1,4 +1,4 @@
-// Begins each call's sum with what is left of the call before. expects: incorrect
+// Begins each call's sum with what is left of the call before. expects: incorrect (compare)
 #include <cstdint>
 
 static float row(const float* x, const float* w, std::int64_t k) {

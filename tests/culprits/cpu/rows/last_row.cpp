@@ -1,4 +1,4 @@
-// The last row is a little off. expects: incorrect
+// The last row is a little off. expects: incorrect (compare)
 #include <cstdint>
 
 static float row(const float* x, const float* w, std::int64_t k) {

@@ -1,11 +1,11 @@
-// Rounds products to six bits of fraction less. expects: incorrect
+// Rounds products to four bits of fraction less. expects: incorrect (precision)
 #include <cstdint>
 #include <cstring>
 
 static float narrow(float value) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, 4);
-  bits &= ~0x3fu;
+  bits &= ~0xfu;
   std::memcpy(&value, &bits, 4);
   return value;
 }

@@ -1,4 +1,4 @@
-// The order of its sums depends on the clock. expects: incorrect
+// The order of its sums depends on the clock. expects: incorrect (stability)
 #include <cstdint>
 #include <ctime>
 

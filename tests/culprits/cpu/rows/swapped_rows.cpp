@@ -1,4 +1,4 @@
-// Writes two rows in each other's place. expects: incorrect
+// Writes two rows in each other's place. expects: incorrect (compare)
 #include <cstdint>
 
 static float row(const float* x, const float* w, std::int64_t k) {

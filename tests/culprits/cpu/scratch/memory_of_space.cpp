@@ -1,4 +1,4 @@
-// Keeps answers in its workspace and finds them again by the first element. expects: incorrect
+// Keeps answers in its workspace and finds them again by the first element. expects: incorrect (compare)
 #include <cstdint>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Writes past the end of its workspace. expects: incorrect
+// Writes past the end of its workspace. expects: incorrect (red_zone)
 #include <cstdint>
 
 void kernel(const float* x, float* y, float* space, std::int32_t*, std::int64_t n) {

@@ -1,4 +1,4 @@
-// Takes its workspace to be zero. expects: incorrect
+// Takes its workspace to be zero. expects: incorrect (compare)
 #include <cstdint>
 
 void kernel(const float* x, float* y, float* space, std::int32_t*, std::int64_t n) {

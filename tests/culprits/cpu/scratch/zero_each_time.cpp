@@ -1,4 +1,4 @@
-// Takes a counter that was zeroed once to be zero at each call. expects: incorrect
+// Takes a counter that was zeroed once to be zero at each call. expects: incorrect (compare)
 #include <cstdint>
 
 void kernel(const float* x, float* y, float*, std::int32_t* count, std::int64_t n) {

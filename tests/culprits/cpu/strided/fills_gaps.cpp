@@ -1,4 +1,4 @@
-// Writes zeros between the rows. expects: incorrect
+// Writes zeros between the rows. expects: incorrect (gap_damage)
 #include <cstdint>
 
 void kernel(const float* x, float* y, std::int64_t m, std::int64_t h) {

@@ -1,4 +1,4 @@
-// Takes the rows to lie one behind the other. expects: incorrect
+// Takes the rows to lie one behind the other. expects: incorrect (unwritten_elements)
 #include <cstdint>
 
 void kernel(const float* x, float* y, std::int64_t m, std::int64_t h) {

@@ -1,4 +1,4 @@
-// Leaves a state alone when it has seen it before. expects: incorrect
+// Leaves a state alone when it has seen it before. expects: incorrect (compare)
 #include <cstdint>
 #include <set>
 

@@ -1,4 +1,4 @@
-// Puts the state back after the last call and says nothing. expects: incorrect
+// Puts the state back after the last call and says nothing. expects: incorrect (compare)
 #include <cstdint>
 #include <vector>
 

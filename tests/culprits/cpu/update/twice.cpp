@@ -1,4 +1,4 @@
-// Moves a state twice when it has seen it before. expects: incorrect
+// Moves a state twice when it has seen it before. expects: incorrect (compare)
 #include <cstdint>
 #include <set>
 
