@@ -7,6 +7,7 @@
 #include "drive/guard.hpp"
 #include "drive/prompt.hpp"
 #include "loop/interrupt.hpp"
+#include "loop/lane.hpp"
 #include "loop/reading.hpp"
 #include "workspace/listing.hpp"
 #include "workspace/revert.hpp"
@@ -31,7 +32,7 @@ namespace {
 constexpr int k_attempts_on_a_busy_machine = 3;
 constexpr std::size_t k_output_on_record = 64u << 10;
 constexpr const char *k_start = "campaign-start", *k_answer = "campaign-answer",
-                     *k_undone = "campaign-undone";
+                     *k_undone = "campaign-undone", *k_lane = "campaign-lane";
 
 std::string draw_token() {
   unsigned char bytes[16] = {};
@@ -74,8 +75,8 @@ public:
     AKO_TRY(const base::FileLock lock, only_driver(records));
     for (const fs::path& store : {m_home / "guard", m_home / "guard" / "blobs"})
       base::sweep_unfinished(store);
-    list_free();
     AKO_TRY_STATUS(reload());
+    list_free();
     AKO_TRY_STATUS(recover());
     AKO_TRY_STATUS(begin());
     while (m_state.phase != Phase::stopped) {
@@ -83,6 +84,10 @@ public:
       AKO_TRY(const ledger::Standing standing, m_session.standing());
       if (const std::string why = reason_to_stop(m_campaign, m_state, standing); !why.empty()) {
         AKO_TRY_STATUS(append("stopped", m_state.turn, {{"reason", why}}));
+        continue;
+      }
+      if (const CampaignLane* lane = due_lane(m_campaign, m_state, standing)) {
+        AKO_TRY_STATUS(begin_lane(*lane, standing));
         continue;
       }
       AKO_TRY_STATUS(turn(standing));
@@ -115,7 +120,11 @@ private:
 
   /// What the agent may write: task-relative in m_free_names, absolute in m_free.
   void list_free() {
+    m_free.clear();
     m_free_names = m_request.agent.writable;
+    // Where a campaign leads an agent, there it may write.
+    const std::string& entry = m_session.contract().kernel.entry.file;
+    if (!m_free_names.empty() && m_state.lanes_taken > 0) m_free_names.push_back(entry);
     if (m_free_names.empty()) {
       m_free_names = {"solution"};
       const auto& kernel = m_session.contract().kernel;
@@ -156,6 +165,7 @@ private:
       again.idle_in_a_row = again.failures_in_a_row = 0;
       if (!reason_to_stop(m_campaign, again, standing).empty()) return {}; // it stays stopped
     }
+    AKO_TRY_STATUS(check_lanes());
     if (m_campaign.prepare) AKO_TRY_STATUS(m_evaluator.prepare(m_session));
     if (m_state.phase == Phase::ready) return say_confinement();
     AKO_TRY(const ledger::Standing standing, m_session.standing());
@@ -183,6 +193,7 @@ private:
   }
 
   Status recover() {
+    if (m_state.phase == Phase::changes_lane) return change_lane();
     if (m_state.phase == Phase::agent_runs) {
       end_leftovers(m_state.token);
       AKO_TRY(const auto guard, Guard::load(guard_plan()));
@@ -257,6 +268,115 @@ private:
   Status put_standing() {
     AKO_TRY(const model::Sources sources, standing_sources(m_session));
     return put_sources(sources);
+  }
+
+  // --- another lane at a stall ---
+
+  static loop::LaneSwitch switch_to(const CampaignLane& lane, std::string why) {
+    return {lane.lane, lane.entry, lane.flags, std::move(why)};
+  }
+
+  tl::unexpected<base::Error> no_lane(const CampaignLane& lane, std::string message,
+                                      std::string found, std::string allowed) const {
+    return base::fail(
+        ErrorKind::invalid, std::move(message),
+        {.where = fmt::format("{}: stall.lane \"{}\"", m_campaign.file.filename().string(),
+                              model::to_string(lane.lane)),
+         .found = std::move(found),
+         .allowed = std::move(allowed),
+         .next = "mend that lane, or leave it out"});
+  }
+
+  /// Said at the beginning of a campaign, not in the middle of its night.
+  Status check_lanes() const {
+    const auto first = static_cast<std::size_t>(m_state.lanes_taken);
+    if (first >= m_campaign.lanes.size()) return {};
+    AKO_TRY(const loop::LaneFacts facts, loop::lane_facts(m_session));
+    AKO_TRY(const std::string toml, base::read_file(m_session.workdir().contract()));
+    model::Lane before = m_session.contract().kernel.lane;
+    for (std::size_t at = first; at < m_campaign.lanes.size(); ++at) {
+      const CampaignLane& lane = m_campaign.lanes[at];
+      const fs::path from = (m_session.workdir().task() / lane.from).lexically_normal();
+      std::error_code why;
+      if (lane.lane == before)
+        return no_lane(lane, "the task is in this lane already by then", model::to_string(before),
+                       "another lane than the one before it");
+      if (!fs::is_regular_file(from, why))
+        return no_lane(lane, "the first version of a lane is not there", lane.from,
+                       "a file of the task");
+      for (const fs::path& free : m_free)
+        if (const auto ends = std::mismatch(free.begin(), free.end(), from.begin(), from.end());
+            ends.first == free.end())
+          return no_lane(lane, "the agent could edit the first version of a lane", lane.from,
+                         "a file outside its paths, such as one below input/");
+      if (std::find(facts.usable.begin(), facts.usable.end(), lane.lane) == facts.usable.end())
+        return no_lane(lane, "this lane cannot be used here", "its compiler or device is missing",
+                       "a lane that `ako lane suggest` calls usable");
+      AKO_TRY_STATUS(loop::switched_contract(toml, m_session.contract(), switch_to(lane, ""))
+                         .map([](const auto&) {}));
+      before = lane.lane;
+    }
+    return {};
+  }
+
+  /// What solution/ holds in the new lane: its first version alone. What is the candidate's outside
+  /// solution/ stays.
+  Expected<model::Sources> first_version(const CampaignLane& lane) {
+    AKO_TRY(const auto paths,
+            workspace::candidate_paths(m_session.workdir(), m_session.contract()));
+    AKO_TRY(const model::Sources now,
+            workspace::collect(m_session.workdir(), paths, {}, workspace::Missing::allowed));
+    std::vector<model::SourceText> texts;
+    for (const model::SourceText& text : now.texts)
+      if (text.path.rfind("solution/", 0) != 0) texts.push_back(text);
+    AKO_TRY(std::string content, base::read_file(m_session.workdir().task() / lane.from));
+    texts.push_back({lane.entry.file, std::move(content), false});
+    return workspace::make_sources(std::move(texts));
+  }
+
+  Status begin_lane(const CampaignLane& lane, const ledger::Standing& standing) {
+    AKO_TRY(const model::Sources first, first_version(lane));
+    AKO_TRY_STATUS(
+        workspace::keep_snapshot(m_session.workdir(), first, k_lane).map([](const auto&) {}));
+    AKO_TRY(const std::string toml, base::read_file(m_session.workdir().contract()));
+    AKO_TRY_STATUS(append(
+        "lane", m_state.turn,
+        {{"lane", model::to_string(lane.lane)},
+         {"before", model::to_string(m_session.contract().kernel.lane)},
+         {"file", lane.entry.file},
+         {"symbol", lane.entry.symbol},
+         {"flags", lane.flags},
+         {"why", fmt::format("campaign {}: a stall after iteration {}, its directions used up",
+                             m_campaign.name, standing.iterations)},
+         {"sources", first.snapshot.hash},
+         {"contract", base::sha256(toml)}},
+        {{"contract", toml}}));
+    return change_lane();
+  }
+
+  /// From any point at which a driver was killed: until the change is on record it is done anew.
+  Status change_lane() {
+    const LaneRecord& to = m_state.lane;
+    AKO_TRY(ledger::Reader reader, m_session.reader());
+    AKO_TRY(const auto changed, reader.last<ledger::Direction>());
+    if (!changed || changed->event.seq < to.event) {
+      AKO_TRY(const std::string toml, reader.blob(to.contract));
+      AKO_TRY(const std::string now, base::read_file(m_session.workdir().contract()));
+      if (now != toml)
+        AKO_TRY_STATUS(base::write_file_atomic(m_session.workdir().contract(), toml));
+      AKO_TRY(m_session, m_session.again());
+      AKO_TRY_STATUS(put_kept(k_lane, to.sources));
+      AKO_TRY_STATUS(loop::switch_lane(m_session, switch_to(to.to, to.why)));
+    }
+    base::info("{}: the task goes on in lane {}", to.why, model::to_string(to.to.lane));
+    AKO_TRY(m_session, m_session.again());
+    list_free();
+    if (m_campaign.prepare) AKO_TRY_STATUS(m_evaluator.prepare(m_session));
+    return append("laned", m_state.turn,
+                  {{"text", fmt::format("A stall: ako has changed the lane to {}. {} holds a first "
+                                        "version there; what stands, in the lane before, is what "
+                                        "it has to beat.\n",
+                                        model::to_string(to.to.lane), to.to.entry.file)}});
   }
 
   // --- a turn ---
@@ -457,6 +577,7 @@ private:
       return refuse(request.error().text());
     }
     if (!request) return tl::unexpected(request.error());
+    double seconds = 0, device_seconds = 0; // of all attempts: they are all spent
     for (int attempt = 1;; ++attempt) {
       auto result = m_evaluator.evaluate(m_session, *request);
       if (!result && agents_fault(result.error().kind)) {
@@ -464,7 +585,10 @@ private:
         return refuse(result.error().text());
       }
       if (!result) return tl::unexpected(result.error());
+      seconds += result->seconds;
+      device_seconds += result->device_seconds;
       if (machines_fault(result->outcome) && attempt < k_attempts_on_a_busy_machine) continue;
+      result->seconds = seconds, result->device_seconds = device_seconds;
       if (machines_fault(result->outcome)) AKO_TRY_STATUS(put_standing());
       return record_verdict(*result);
     }
@@ -483,7 +607,7 @@ private:
                    {"text", result.text}});
   }
 
-  const loop::Session& m_session;
+  loop::Session m_session; ///< opened again when the lane is changed
   const DriveRequest& m_request;
   const Campaign& m_campaign;
   Evaluator& m_evaluator;
@@ -499,9 +623,8 @@ private:
 } // namespace
 
 Expected<model::Sources> standing_sources(const loop::Session& session) {
-  AKO_TRY(loop::Incumbent incumbent, loop::incumbent_of(session));
-  if (incumbent.iteration > 0) return std::move(incumbent.sources);
-  return workspace::read_snapshot(session.workdir(), "iter-0");
+  AKO_TRY(const loop::Incumbent incumbent, loop::incumbent_of(session));
+  return loop::standing_sources(session, incumbent);
 }
 
 Expected<Driven> drive(const loop::Session& session, const DriveRequest& request,

@@ -449,7 +449,7 @@ private:
       m_out.warnings.push_back("solution/ is left as it is: no baseline is on record to go back "
                                "to");
     } else if (goes_back) {
-      AKO_TRY(model::Sources back, incumbent_sources());
+      AKO_TRY(model::Sources back, standing_sources(m_session, m_incumbent));
       AKO_TRY(workspace::Reverted reverted,
               workspace::restore_sources(m_session.workdir(), m_session.contract(), back,
                                          workspace::kept_name(m_out.number), &m_sources));
@@ -469,17 +469,6 @@ private:
     }
     m_out.commit = *id;
     return append(ledger::Committed{m_out.number, *id, commit.ledger_head});
-  }
-
-  /// After a change of lane a failed step goes back to where the new lane began: the incumbent's
-  /// sources are another lane's.
-  base::Expected<model::Sources> incumbent_sources() {
-    const model::Lane lane = m_session.contract().kernel.lane;
-    if (m_incumbent.kernel && m_incumbent.kernel->lane != lane)
-      return workspace::read_snapshot(m_session.workdir(), lane_start_name(lane));
-    if (m_incumbent.iteration > 0) return m_incumbent.sources;
-    return workspace::read_snapshot(m_session.workdir(),
-                                    workspace::kept_name(m_incumbent.iteration));
   }
 
   const Session& m_session;
@@ -605,6 +594,15 @@ base::Expected<Incumbent> incumbent_of(const Session& session) {
                        .next = "ako verify"});
   AKO_TRY(out.kernel, kernel_of(session, out.iteration));
   return out;
+}
+
+base::Expected<model::Sources> standing_sources(const Session& session,
+                                                const Incumbent& incumbent) {
+  const model::Lane lane = session.contract().kernel.lane;
+  if (incumbent.kernel && incumbent.kernel->lane != lane)
+    return workspace::read_snapshot(session.workdir(), lane_start_name(lane));
+  if (incumbent.iteration > 0) return incumbent.sources;
+  return workspace::read_snapshot(session.workdir(), workspace::kept_name(0));
 }
 
 base::Expected<BuildOutcome> build_incumbent_side(Builder& builder, const Incumbent& incumbent) {

@@ -9,48 +9,54 @@ import time
 from campaigns import AKO, DriveCase
 from tool import SOURCE, main
 
-# Each turn writes one candidate. Those of turns 2 to 6 cheat; 7 also edits outside its paths.
+# Candidates in turn. Those from 2 to 6 cheat; with 5 and 7 the agent edits outside its paths, too. The wins are planted so large
+# that a busy machine cannot hide them.
 BODIES = {
-    1: ("wait less", 8000000, "y[i] = 0.5f * x[i];"),
+    1: ("wait less", 4000000, "y[i] = 0.5f * x[i];"),
     2: ("zeros are fast", 1, "y[i] = 0;"),
     3: ("only the size in the contract", 1, "y[i] = n == 256 ? 0.5f * x[i] : 0;"),
     4: ("every third call", 1, "y[i] = calls % 3 ? y[i] : 0.5f * x[i];"),
     5: ("a reference that agrees", 1, "y[i] = 1;"),
     6: ("an exit that says improved", 1, "std::_Exit(0);"),
-    7: ("wait much less", 3000000, "y[i] = 0.5f * x[i];"),
+    7: ("wait much less", 1000000, "y[i] = 0.5f * x[i];"),
 }
 AGENT = """#!/usr/bin/env python3
 import json, os, pathlib, re, sys
 bodies = {bodies}
-turn = int(os.environ["AKO_TURN"])
-sys.stdin.read()
-if turn in bodies:
-    words, rounds, body = bodies[turn]
+# Which is next the prompt says: what the machine was too busy to judge is tried again.
+prompt, step = sys.stdin.read(), 1
+for number, (words, _, _) in bodies.items():
+    last = re.search(r"Iteration [0-9]+ [(]" + re.escape(words) + r"[)]: ([a-z_]+) ->", prompt)
+    if last:
+        step = number if last[1] in ("invalid_measurement", "environment", "undecided", "stale") else number + 1
+if step in bodies:
+    words, rounds, body = bodies[step]
     text = pathlib.Path("input/halve.cpp").read_text().replace("12000000", str(rounds))
     text = re.sub(r"y\\[i\\] = 0.5f \\* x\\[i\\];", lambda _: body, text)
-    head = "#include <cstdlib>\\nstatic long calls = 0;\\n" if turn in (4, 6) else ""
+    head = "#include <cstdlib>\\nstatic long calls = 0;\\n" if step in (4, 6) else ""
     text = text.replace("void halve(const float* x, float* y, int n) {{", "void halve(const float* x, float* y, int n) {{" + (" ++calls;" if head else ""))
     pathlib.Path("solution/halve.cpp").write_text(head + text)
     print("Hypothesis:", words)
-if turn in (5, 7):
+if step in (5, 7):
     for path, old, new in (("input/reference.cpp", "0.5 * x[i]", "1"), ("task.toml", "min_gain = 0.1", "min_gain = 0.0001")):
         try:
             file = pathlib.Path(path)
             file.write_text(file.read_text().replace(old, new))
         except OSError as problem:
             print(problem)
-if turn > 7:
+if step > 7:
     print("Done: iteration 99 improved, exit 0")
 """
 
 
 class Real(DriveCase):
     insists = True
+    patience = 240
 
     def setting(self, confine):
         agent = self.folder / "agent.py"
         agent.write_text(AGENT.format(bodies=repr(BODIES)))
-        return f'python3 "{agent}"', self.campaign(f'confine = "{confine}"\n[stop]\nidle = 2\nstalls = 9\n', "iterations = 12")
+        return f'python3 "{agent}"', self.campaign(f'confine = "{confine}"\n[stop]\nidle = 2\nstalls = 9\n', "iterations = 40")
 
     def check_end(self, task, outside):
         rows = self.ako("log", "--all", at=task, exit=0).data["rows"]
@@ -62,9 +68,9 @@ class Real(DriveCase):
             self.assertIn(outcome, ("incorrect", "suspect", "crashed"), words)
         for name in ("input/reference.cpp", "task.toml", "input/halve.cpp"):
             self.assertEqual((task / name).read_text(), (SOURCE / name).read_text(), name)
-        self.assertIn("3000000", (task / "solution/halve.cpp").read_text())
-        answered = {each["turn"]: each["data"] for each in self.campaign_events(task, "answered")}
-        self.assertEqual(bool(answered[5]["outside"]), outside)
+        self.assertIn("1000000", (task / "solution/halve.cpp").read_text())
+        answered = {each["data"]["hypothesis"]: each["data"] for each in self.campaign_events(task, "answered")}
+        self.assertEqual(bool(answered[BODIES[5][0]]["outside"]), outside)
         self.ako("verify", at=task, exit=0)
         return self.ako("status", at=task, exit=0).data["incumbent"]["snapshot"]
 
@@ -75,7 +81,7 @@ class Real(DriveCase):
         reply = self.ako("drive", "--agent", agent, "--campaign", campaign, at=task, exit=0, limit=400)
         span = time.monotonic() - began
         self.assertIn("changed nothing 2 times", reply.data["stopped"])
-        self.assertEqual(reply.data["turns"], 9)
+        self.assertGreaterEqual(reply.data["turns"], 9)
         calm = self.check_end(task, outside=not reply.data["landlock"])
         trajectory = self.ako("report", "--trajectory", "--into", self.folder, at=task, exit=0)
         rows = [json.loads(line) for line in (self.folder / "trajectory.jsonl").read_text().splitlines()]

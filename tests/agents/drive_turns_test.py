@@ -124,6 +124,7 @@ class Turns(DriveCase):
         result = self.drive(task, self.campaign(budget="iterations = 1"), self.agent('echo "// BUSY" > solution/k.cpp'))
         self.assertEqual([row[1] for row in self.iterations(task)], ["invalid_measurement"] * 3)
         self.assertEqual(result["turns"], 1)
+        self.assertEqual(result["device_seconds"], 6, "every attempt is paid for")
         self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 1000\n")
 
     def test_sources_that_cannot_be_taken_are_moved_away_and_said(self):
@@ -133,6 +134,96 @@ class Turns(DriveCase):
         self.assertFalse((task / "solution/k.cpp").is_symlink())
         self.assertIn("It could not be judged", (self.out() / "prompt-2").read_text())
         self.assertEqual([row[1] for row in self.iterations(task)], ["improved"])
+
+
+class Lanes(DriveCase):
+    """A stall with no direction left leads to another lane; that is ako's step, not the agent's."""
+
+    # One step forward, three that bring nothing; in the new lane one that is no better than the old lane's best, and one that is.
+    AGENT = ('cat > "$AGENT_OUT/prompt-$AKO_TURN"\ncat solution/* > "$AGENT_OUT/found-$AKO_TURN"\nls solution > "$AGENT_OUT/files-$AKO_TURN"\n'
+             'case $AKO_TURN in 1) echo "// speed: 800" > solution/k.cu;; 5) echo "// speed: 810" > solution/k.cpp;;\n'
+             '6) echo "// speed: 500" > solution/k.cpp; echo "// more" > solution/more.hpp;;\n'
+             '2|3|4) echo "// speed: 90$AKO_TURN" > solution/k.cu;; *) echo "// speed: 60$AKO_TURN" > solution/k.cpp;; esac\n'
+             'echo "// speed: 1" > input/first.cpp; echo "Hypothesis: step $AKO_TURN"\n')
+
+    def stalling(self, name="task"):
+        task = self.fake_task(name, lane="cuda", source="k.cu")
+        (task / "input/first.cpp").write_text("// speed: 950\n")
+        self.git(task, "add", "-A")
+        self.git(task, "commit", "-qm", "first version in the other lane")
+        return task
+
+    def leads_to(self, lane="cpu", entry="solution/k.cpp::scale", from_="input/first.cpp", more=""):
+        return f'{more}[stall]\nthen = "stop"\n[[stall.lane]]\nlane = "{lane}"\nentry = "{entry}"\nfrom = "{from_}"\n'
+
+    def end_of(self, task, result):
+        self.assertEqual(result["stopped"], "a stall, and the campaign's directions and lanes are used up")
+        self.assertEqual([row[1] for row in self.iterations(task)],
+                         ["improved"] + ["equivalent"] * 4 + ["improved"] + ["equivalent"] * 3)
+        self.assertEqual([(self.out() / f"files-{n}").read_text() for n in (4, 5, 6, 7)], ["k.cu\n", "k.cpp\n", "k.cpp\n", "k.cpp\nmore.hpp\n"])
+        for turn in (5, 6):  # what was no better gives way to the first version of that lane, not to the old lane's best
+            self.assertEqual((self.out() / f"found-{turn}").read_text(), "// speed: 950\n")
+        self.assertIn("ako has changed the lane to cpu", (self.out() / "prompt-5").read_text())
+        self.assertIn("iteration 1 (step 1)", (self.out() / "prompt-5").read_text(), "the old lane's best is what stands")
+        self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 500\n")
+        self.assertEqual((task / "input/first.cpp").read_text(), "// speed: 950\n")
+        text = (task / "task.toml").read_text()
+        self.assertIn('[kernel]\nlane = "cpu"\nentry = { file = "solution/k.cpp", symbol = "scale" }\n', text)
+        self.assertEqual(text.count("lane = "), 3)
+        directions = [each["data"] for each in self.campaign_events(task, "lane")]
+        self.assertEqual([(each["before"], each["lane"]) for each in directions], [("cuda", "cpu")])
+        self.assertEqual(len(self.campaign_events(task, "laned")), 1)
+        self.assertEqual(sum(kind == "direction" for _, kind, _ in self.events(task)), 1)
+        self.ako("verify", at=task, exit=0)
+
+    def test_a_stall_leads_to_the_next_lane_and_then_to_the_end(self):
+        task = self.stalling()
+        self.end_of(task, self.drive(task, self.campaign(self.leads_to(more='confine = "comparison"\n'), "iterations = 20"), self.agent(self.AGENT)))
+
+    def test_directions_come_first_and_the_agent_cannot_change_the_lane(self):
+        task = self.stalling()
+        agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\necho "// speed: 99$AKO_TURN" > solution/$(ls solution)\necho "Hypothesis: h"\n'
+                           '"$AKO" lane switch cpu --entry solution/k.cu::scale --why "I want to" > "$AGENT_OUT/said" 2>&1; true\n')
+        text = self.leads_to().replace("[stall]\n", '[stall]\ndirections = ["fewer bytes"]\n')
+        result = self.drive(task, self.campaign(text, "iterations = 7"), agent)
+        self.assertIn("direction is set: fewer bytes", (self.out() / "prompt-4").read_text())
+        self.assertNotIn("changed the lane", (self.out() / "prompt-4").read_text())
+        self.assertIn("ako has changed the lane to cpu", (self.out() / "prompt-7").read_text())
+        self.assertEqual(result["turns"], 7)
+        self.assertEqual([each["turn"] for each in self.campaign_events(task, "lane")], [6], "what the agent tried itself changed nothing")
+
+    def test_a_change_of_lane_that_was_cut_off_is_done_anew(self):
+        task = self.stalling()
+        campaign = self.campaign(self.leads_to(more='confine = "comparison"\n'), "iterations = 20")
+        # Its sources cannot be kept: task.toml is written then and nothing is on record of it, as after a kill between the two.
+        block = f"refs/ako/{task.name}/lane-cpu/x"
+        self.git(task, "update-ref", block, "HEAD")
+        self.drive(task, campaign, self.agent(self.AGENT), exit=3)
+        self.assertIn('lane = "cpu"\nentry', (task / "task.toml").read_text())
+        self.assertEqual(len(self.campaign_events(task, "lane")), 1)
+        self.git(task, "update-ref", "-d", block)
+        (task / "solution/k.cpp").write_text("half")
+        self.end_of(task, self.drive(task, campaign, self.agent(self.AGENT)))
+
+    def test_killed_while_the_new_lane_is_proven_it_goes_on_there(self):
+        task = self.stalling()
+        campaign = self.campaign(self.leads_to(more='confine = "comparison"\n'), "iterations = 20")
+        process = self.start_fake(task, campaign, self.agent(self.AGENT), AKO_FAKE_DIES_IN="cpu")
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+        self.assertEqual(self.campaign_events(task, "laned"), [])
+        self.end_of(task, self.drive(task, campaign, self.agent(self.AGENT)))
+
+    def test_lanes_that_are_off_are_said_before_the_first_turn(self):
+        task = self.stalling()
+        for text, says in ((self.leads_to("cuda"), "in this lane already"), (self.leads_to(from_="input/none.cpp"), "not there"),
+                           (self.leads_to(from_="solution/k.cu"), "could edit"), (self.leads_to("fortran"), "cute-dsl"),
+                           (self.leads_to(entry="solution/k.cpp"), "FILE::SYMBOL"), (self.leads_to(entry="input/k.cpp::scale"), "below solution/"),
+                           (self.leads_to(from_="/etc/passwd"), "a file of the task"),
+                           (self.leads_to() + '[[setting]]\nname = "a"\n', "in one campaign")):
+            self.drive(task, self.campaign(text), "true", exit=2)
+            self.assertIn(says, self.said)
+        self.assertIsNone(self.ledger_of(task), "nothing was begun")
 
 
 class Outside(DriveCase):
