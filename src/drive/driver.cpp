@@ -255,14 +255,19 @@ private:
         .map([](const auto&) {});
   }
 
-  Status put_kept(const char* name, const base::Hash& hash) {
-    AKO_TRY(const model::Sources kept, workspace::read_snapshot(m_session.workdir(), name));
-    if (kept.snapshot.hash == hash) return put_sources(kept);
+  Expected<model::Sources> kept(const char* name, const base::Hash& hash) const {
+    AKO_TRY(model::Sources out, workspace::read_snapshot(m_session.workdir(), name));
+    if (out.snapshot.hash == hash) return out;
     return base::fail(ErrorKind::stale, "the kept sources are not those on record",
                       {.where = name,
-                       .found = kept.snapshot.hash.substr(0, 12),
+                       .found = out.snapshot.hash.substr(0, 12),
                        .allowed = hash.substr(0, 12),
                        .next = "ako verify"});
+  }
+
+  Status put_kept(const char* name, const base::Hash& hash) {
+    AKO_TRY(const model::Sources sources, kept(name, hash));
+    return put_sources(sources);
   }
 
   Status put_standing() {
@@ -356,7 +361,10 @@ private:
 
   /// From any point at which a driver was killed: until the change is on record it is done anew.
   Status change_lane() {
-    const LaneRecord& to = m_state.lane;
+    const LaneRecord to = m_state.lane;
+    AKO_TRY(const model::Sources first, kept(k_lane, to.sources));
+    const model::SourceText* entry = first.find(to.to.entry.file);
+    AKO_CHECK(entry != nullptr, "the first version of a lane holds its entry");
     AKO_TRY(ledger::Reader reader, m_session.reader());
     AKO_TRY(const auto changed, reader.last<ledger::Direction>());
     if (!changed || changed->event.seq < to.event) {
@@ -365,12 +373,18 @@ private:
       if (now != toml)
         AKO_TRY_STATUS(base::write_file_atomic(m_session.workdir().contract(), toml));
       AKO_TRY(m_session, m_session.again());
-      AKO_TRY_STATUS(put_kept(k_lane, to.sources));
+      // Beside what stands: at every moment the file that task.toml names is there.
+      AKO_TRY_STATUS(
+          base::write_file_atomic(m_session.workdir().task() / to.to.entry.file, entry->content));
       AKO_TRY_STATUS(loop::switch_lane(m_session, switch_to(to.to, to.why)));
     }
     base::info("{}: the task goes on in lane {}", to.why, model::to_string(to.to.lane));
     AKO_TRY(m_session, m_session.again());
     list_free();
+    AKO_TRY_STATUS(
+        workspace::keep_snapshot(m_session.workdir(), first, loop::lane_start_name(to.to.lane))
+            .map([](const auto&) {}));
+    AKO_TRY_STATUS(put_sources(first));
     if (m_campaign.prepare) AKO_TRY_STATUS(m_evaluator.prepare(m_session));
     return append("laned", m_state.turn,
                   {{"text", fmt::format("A stall: ako has changed the lane to {}. {} holds a first "

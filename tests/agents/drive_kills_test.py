@@ -102,10 +102,10 @@ class Kills(DriveCase):
     def test_killed_while_it_changes_the_lane_it_ends_there_all_the_same(self):
         agent = self.agent(OF_TWO_LANES)
         text = '[stall]\n[[stall.lane]]\nlane = "cpu"\nentry = "solution/k.cpp::scale"\nfrom = "input/first.cpp"\n'
-        campaign = self.campaign('confine = "comparison"\n' + text, "iterations = 8")
+        campaign = lambda turns: self.campaign('confine = "comparison"\n' + text, f"iterations = {turns}")
         calm = self.two_lanes("calm")
         began = time.monotonic()
-        self.drive(calm, campaign, agent)
+        self.drive(calm, campaign(8), agent)
         span = time.monotonic() - began
         wanted = self.story(calm)
         self.assertEqual([row[1:] for row in wanted["rows"]][-1], ("improved", "keep"))
@@ -113,8 +113,9 @@ class Kills(DriveCase):
         for again in range(4):
             task = self.two_lanes(f"killed-{again}")
             # The turns before the change are not what is looked at here.
-            self.drive(task, self.campaign('confine = "comparison"\n' + text, "iterations = 4"), agent)
-            kills += self.killed_until_it_ends(lambda: self.start_fake(task, campaign, agent), chance, 2 * span / 8)
+            self.drive(task, campaign(4), agent)
+            file = campaign(8)
+            kills += self.killed_until_it_ends(lambda: self.start_fake(task, file, agent), chance, 2 * span / 8)
             self.assertEqual(self.story(task), wanted)
             self.assertEqual((task / "task.toml").read_text(), (calm / "task.toml").read_text())
             self.assertEqual((len(self.campaign_events(task, "lane")), len(self.campaign_events(task, "laned"))), (1, 1))
