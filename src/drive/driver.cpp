@@ -29,7 +29,6 @@ namespace fs = base::fs;
 
 namespace {
 
-constexpr int k_attempts_on_a_busy_machine = 3;
 constexpr std::size_t k_output_on_record = 64u << 10;
 constexpr const char *k_start = "campaign-start", *k_answer = "campaign-answer",
                      *k_undone = "campaign-undone", *k_lane = "campaign-lane";
@@ -53,11 +52,6 @@ bool is_the_agents(const std::string& gate) { return gate == "direction" || gate
 
 /// Nothing to judge, by the agent's own doing.
 bool agents_fault(ErrorKind kind) { return kind == ErrorKind::invalid || kind == ErrorKind::usage; }
-
-bool machines_fault(model::OutcomeKind kind) {
-  return kind == model::OutcomeKind::invalid_measurement ||
-         kind == model::OutcomeKind::environment || kind == model::OutcomeKind::stale;
-}
 
 class Driver {
 public:
@@ -591,21 +585,14 @@ private:
       return refuse(request.error().text());
     }
     if (!request) return tl::unexpected(request.error());
-    double seconds = 0, device_seconds = 0; // of all attempts: they are all spent
-    for (int attempt = 1;; ++attempt) {
-      auto result = m_evaluator.evaluate(m_session, *request);
-      if (!result && agents_fault(result.error().kind)) {
-        AKO_TRY_STATUS(put_standing());
-        return refuse(result.error().text());
-      }
-      if (!result) return tl::unexpected(result.error());
-      seconds += result->seconds;
-      device_seconds += result->device_seconds;
-      if (machines_fault(result->outcome) && attempt < k_attempts_on_a_busy_machine) continue;
-      result->seconds = seconds, result->device_seconds = device_seconds;
-      if (machines_fault(result->outcome)) AKO_TRY_STATUS(put_standing());
-      return record_verdict(*result);
+    auto result = evaluate_patiently(m_evaluator, m_session, *request);
+    if (!result && agents_fault(result.error().kind)) {
+      AKO_TRY_STATUS(put_standing());
+      return refuse(result.error().text());
     }
+    if (!result) return tl::unexpected(result.error());
+    if (machines_fault(result->outcome)) AKO_TRY_STATUS(put_standing());
+    return record_verdict(*result);
   }
 
   Status record_verdict(const Evaluated& result) {
@@ -613,6 +600,8 @@ private:
                model::to_string(result.outcome), model::to_string(result.decision));
     return append("tried", m_state.turn,
                   {{"iteration", result.iteration},
+                   {"first_iteration", result.first_iteration},
+                   {"last_device_seconds", base::number_or_null(result.last_device_seconds)},
                    {"outcome", model::to_string(result.outcome)},
                    {"decision", model::to_string(result.decision)},
                    {"seconds", base::number_or_null(result.seconds)},

@@ -3,7 +3,8 @@
 //   begun     {"hash", "agent", "landlock", "inherited"}
 //   turn      {"token", "solution"}                       the agent is about to run
 //   answered  {"how", "seconds", "money", "hypothesis", ..., "changed", "candidate", "outside"}
-//   tried     {"iteration", "outcome", "decision", "device_seconds", "seconds", "text"}
+//   tried     {"iteration", "outcome", "decision", "device_seconds", "seconds", "text", ...}
+//                                                         of all attempts from "first_iteration" on
 //           | {"refused"}                                 there was nothing to judge
 //   lost      {"why"}                                     a turn that was killed: it is run again
 //   lane      {"lane", "file", "symbol", "flags", "why", "sources", "contract"}

@@ -110,7 +110,7 @@ class Kills(DriveCase):
         wanted = self.story(calm)
         self.assertEqual([row[1:] for row in wanted["rows"]][-1], ("improved", "keep"))
         chance, kills = random.Random(self.seed), 0
-        for again in range(4):
+        for again in range(3):
             task = self.two_lanes(f"killed-{again}")
             # The turns before the change are not what is looked at here.
             self.drive(task, campaign(4), agent)
@@ -121,7 +121,7 @@ class Kills(DriveCase):
             self.assertEqual((len(self.campaign_events(task, "lane")), len(self.campaign_events(task, "laned"))), (1, 1))
             self.nothing_is_left_over(task)
         print(f"{kills} kills, undisturbed {span:.1f} s")
-        self.assertGreater(kills, 8)
+        self.assertGreater(kills, 5)
 
 
 if __name__ == "__main__":

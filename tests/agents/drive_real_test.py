@@ -109,6 +109,28 @@ class Real(DriveCase):
         print(f"{kills} kills, undisturbed {span:.1f} s")
         self.assertEqual(self.check_end(task, outside=True), calm)
 
+    def test_two_agents_at_once_and_the_best_is_measured_again(self):
+        task = self.proven_task()
+        settings = ""
+        for name, rounds in (("small", 6000000), ("large", 1000000)):
+            agent = self.folder / f"{name}.sh"
+            agent.write_text(f"#!/bin/sh\nsed s/12000000/{rounds}/ input/halve.cpp > solution/halve.cpp\necho 'Hypothesis: a {name} step'\n")
+            agent.chmod(0o755)
+            settings += f'[[setting]]\nname = "{name}"\nagent = "{agent}"\n'
+        # Each tries the same until it is judged and kept; then it changes nothing.
+        campaign = self.campaign("[stop]\nidle = 1\n" + settings, "iterations = 9")
+        reply = self.quietly("drive", "--campaign", campaign, at=task, limit=300)
+        self.assertEqual(reply.data["winner"], "large")
+        self.assertEqual({each["name"]: each["exit"] for each in reply.data["settings"]}, {"small": 0, "large": 0})
+        judged = [row for row in self.iterations(task) if row[1] != "invalid_measurement"]
+        self.assertEqual(judged[0][1:], ("improved", "keep"))
+        self.assertIn("the best of setting large", judged[0][0])
+        self.assertEqual(len(judged), 2, "the other's best is held against it")
+        self.assertNotEqual(judged[1][2], "keep")
+        self.assertIn("1000000", (task / "solution/halve.cpp").read_text())
+        for place in (task, *(self.folder / f"task-night-{name}" for name in ("small", "large"))):
+            self.ako("verify", at=place, exit=0)
+
 
 if __name__ == "__main__":
     main()

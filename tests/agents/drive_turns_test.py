@@ -48,6 +48,33 @@ class Turns(DriveCase):
         self.ako("verify", at=task, exit=0)
         self.assertEqual(self.git(task, "status", "--porcelain", "--untracked-files=no"), "")
 
+    def test_money_that_is_spent_ends_it(self):
+        task = self.fake_task()
+        campaign = self.campaign("[cost]\npattern = '([0-9.]+) tokens'\nper = 0.001\ntake = \"sum\"\n", "iterations = 9\nmoney = 0.5")
+        result = self.drive(task, campaign, self.agent(FASTER + 'echo "100 tokens"\necho "150 tokens" >&2'))
+        self.assertEqual((result["turns"], result["money"], result["stopped"]), (2, 0.5, "0.50 of money are spent"))
+
+    def test_the_trajectory_of_a_campaign_as_lines_table_and_plot(self):
+        task = self.fake_task()
+        agent = self.agent('[ $AKO_TURN = 2 ] && { echo "// WRONG" > solution/k.cpp; echo "price 0.25"; exit 0; }\n' + FASTER + 'echo "price 0.25"')
+        self.drive(task, self.campaign("[cost]\npattern = 'price ([0-9.]+)'\n", "iterations = 3"), agent)
+        reply = self.ako("report", "--trajectory", "--into", self.folder, at=task, exit=0)
+        rows = [json.loads(line) for line in (self.folder / "trajectory.jsonl").read_text().splitlines()]
+        self.assertEqual([(row["turn"], row["outcome"], row["decision"]) for row in rows],
+                         [(1, "improved", "keep"), (2, "incorrect", "revert"), (3, "improved", "keep")])
+        for row, speedup, spent in zip(rows, (1000 / 900, 1000 / 900, 1000 / 700), (1, 2, 3)):
+            self.assertAlmostEqual(row["speedup"], speedup, 6)
+            self.assertEqual((row["money"], row["device_seconds"], row["turns"], row["campaign"]), (0.25 * spent, 2 * spent, spent, "night"))
+            self.assertGreater(row["wall_seconds"], row["device_seconds"])
+        self.assertEqual(reply.data["iterations"], 3)
+        text = self.run_text("report", "--trajectory", "--into", self.folder, at=task).out
+        for part in ("1.43", "0.75", "incorrect"):
+            self.assertIn(part, text)
+        svg = (self.folder / "trajectory.svg").read_text()
+        self.assertTrue(svg.startswith("<svg") and svg.rstrip().endswith("</svg>"))
+        for axis in ("iterations", "wall", "device", "money"):
+            self.assertIn(axis, svg)
+
     def test_what_failed_is_in_the_next_prompt_and_a_broken_build_is_left_to_be_mended(self):
         task = self.fake_task()
         agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\ncp solution/k.cpp "$AGENT_OUT/found-$AKO_TURN"\n'
@@ -125,6 +152,9 @@ class Turns(DriveCase):
         self.assertEqual([row[1] for row in self.iterations(task)], ["invalid_measurement"] * 3)
         self.assertEqual(result["turns"], 1)
         self.assertEqual(result["device_seconds"], 6, "every attempt is paid for")
+        self.ako("report", "--trajectory", "--into", self.folder, at=task, exit=0)
+        rows = [json.loads(line) for line in (self.folder / "trajectory.jsonl").read_text().splitlines()]
+        self.assertEqual([(row["turn"], row["device_seconds"]) for row in rows], [(1, 2), (1, 4), (1, 6)])
         self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 1000\n")
 
     def test_sources_that_cannot_be_taken_are_moved_away_and_said(self):
@@ -442,6 +472,20 @@ class SideBySide(DriveCase):
         events = len(self.events(task))
         self.assertEqual(self.drive(task, campaign, "")["winner"], "fast")
         self.assertEqual(len(self.events(task)), events, "run again it finds all done")
+
+    def test_a_busy_machine_does_not_cost_the_best_its_place(self):
+        fast = self.agent('echo "// speed: 600" > solution/k.cpp\necho "Hypothesis: large"', "fast.sh")
+        campaign = self.campaign(f'[[setting]]\nname = "fast"\nagent = "{fast}"\n', "iterations = 1")
+        task = self.fake_task()
+        busy = self.folder / "task.busy"
+        busy.write_text("4")
+        self.drive(task, campaign, "", exit=3)
+        self.assertIn("too busy to measure the best again", self.said)
+        self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 1000\n")
+        self.assertEqual(self.campaign_events(task, "contender"), [])
+        result = self.drive(task, campaign, "")
+        self.assertEqual((result["winner"], busy.read_text()), ("fast", "0"))
+        self.assertEqual([row[1] for row in self.iterations(task)], ["invalid_measurement"] * 4 + ["improved"])
 
 
 if __name__ == "__main__":

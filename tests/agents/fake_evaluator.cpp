@@ -33,6 +33,14 @@ bool says(const model::Sources& sources, const char* word) {
   return false;
 }
 
+/// As often as TASK.busy says, the machine is at fault.
+bool is_busy(const loop::Session& session) {
+  const base::fs::path file = session.workdir().task().string() + ".busy";
+  auto left = base::read_file(file);
+  const int times = left ? std::atoi(left->c_str()) : 0;
+  return times > 0 && base::write_file_atomic(file, std::to_string(times - 1)).has_value();
+}
+
 model::Verdict verdict_of(OutcomeKind kind, double old_ns, double new_ns, std::string against) {
   model::Verdict out;
   out.outcome = {
@@ -62,9 +70,10 @@ public:
     const double new_ns = speed_of(now);
     if (now.snapshot.hash == standing.snapshot.hash)
       return base::fail(base::ErrorKind::invalid, "nothing to try", {.where = "solution"});
-    const OutcomeKind kind = says(now, "BROKEN")      ? OutcomeKind::build_failed
-                             : says(now, "WRONG")     ? OutcomeKind::incorrect
-                             : says(now, "BUSY")      ? OutcomeKind::invalid_measurement
+    const OutcomeKind kind = says(now, "BROKEN")  ? OutcomeKind::build_failed
+                             : says(now, "WRONG") ? OutcomeKind::incorrect
+                             : says(now, "BUSY") || is_busy(session)
+                                 ? OutcomeKind::invalid_measurement
                              : new_ns < 0.95 * old_ns ? OutcomeKind::improved
                                                       : OutcomeKind::equivalent;
     ledger::Iteration iteration;
