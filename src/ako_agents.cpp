@@ -145,6 +145,7 @@ base::Expected<cli::Reply> run_drive(const cli::Context& context, const cli::Arg
   AKO_TRY(const std::filesystem::path file,
           cli::named_file(arguments.text("campaign"), context.dir));
   AKO_TRY(const drive::Campaign campaign, drive::read_campaign(file, arguments.text("agent")));
+  if (campaign.settings.empty()) AKO_TRY_STATUS(drive::undo_open_turn(context.dir, campaign.name));
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   session.use_device(arguments.maybe("device"));
   return campaign.settings.empty() ? drive_one(session, campaign)

@@ -53,6 +53,34 @@ bool is_the_agents(const std::string& gate) { return gate == "direction" || gate
 /// Nothing to judge, by the agent's own doing.
 bool agents_fault(ErrorKind kind) { return kind == ErrorKind::invalid || kind == ErrorKind::usage; }
 
+/// Where a campaign keeps its pictures and what it undid.
+fs::path home_of(const fs::path& records, std::string name) {
+  std::replace(name.begin(), name.end(), '/', '+');
+  return records / "campaign" / name;
+}
+
+/// The sources with which the turn began, where a regular file is missing. What stands in the way
+/// is moved to `away`.
+Status put_missing(const workspace::Workdir& workdir, const fs::path& away) {
+  auto start = workspace::read_snapshot(workdir, k_start);
+  if (!start) return {}; // opening the task says what is missing
+  for (const model::SourceText& text : start->texts) {
+    fs::path at = workdir.task();
+    std::error_code why;
+    for (const fs::path& part : fs::path(text.path)) {
+      at /= part;
+      const auto type = fs::symlink_status(at, why).type();
+      const auto wanted =
+          at == workdir.task() / text.path ? fs::file_type::regular : fs::file_type::directory;
+      if (type == wanted || type == fs::file_type::not_found) continue;
+      AKO_TRY_STATUS(base::make_dirs(away));
+      fs::rename(at, away / fmt::format("{}-{}", part.string(), base::wall_ns()), why);
+    }
+    if (!fs::exists(at, why)) AKO_TRY_STATUS(base::write_file_atomic(at, text.content));
+  }
+  return {};
+}
+
 class Driver {
 public:
   Driver(const loop::Session& session, const DriveRequest& request, Evaluator& evaluator)
@@ -62,9 +90,7 @@ public:
 
   Expected<Driven> run() {
     AKO_TRY(const fs::path records, m_session.workdir().records());
-    std::string folder = m_request.record_name();
-    std::replace(folder.begin(), folder.end(), '/', '+');
-    m_home = records / "campaign" / folder;
+    m_home = home_of(records, m_request.record_name());
     AKO_TRY_STATUS(base::make_dirs(m_home));
     AKO_TRY(const base::FileLock lock, only_driver(records));
     for (const fs::path& store : {m_home / "guard", m_home / "guard" / "blobs"})
@@ -197,8 +223,12 @@ private:
         // The picture may be older than the event that the state was read from.
         AKO_TRY_STATUS(reload());
       }
-      if (m_state.phase != Phase::agent_runs) return recover();
+      if (m_state.phase != Phase::agent_runs) {
+        if (guard) AKO_TRY_STATUS(guard->close());
+        return recover();
+      }
       AKO_TRY_STATUS(put_kept(k_start, m_state.solution));
+      if (guard) AKO_TRY_STATUS(guard->close());
       return append("lost", m_state.turn, {{"why", "the driver was ended during the turn"}});
     }
     if (m_state.phase != Phase::answered) return {};
@@ -463,6 +493,7 @@ private:
       AKO_TRY(const std::vector<Change> changes, m_guard->undo());
       if (!heard) {
         AKO_TRY_STATUS(put_sources(start));
+        AKO_TRY_STATUS(m_guard->close());
         AKO_TRY_STATUS(append("lost", laid.number, {{"why", heard.error().message}}));
         if (heard.error().kind == ErrorKind::interrupted) return stopped_by_user();
         return tl::unexpected(heard.error());
@@ -519,6 +550,7 @@ private:
       return text.size() > k_output_on_record ? text.substr(text.size() - k_output_on_record)
                                               : text;
     };
+    AKO_TRY_STATUS(m_guard->close());
     return append("answered", laid.number, std::move(data),
                   {{"output", last(heard.out)}, {"errors", last(heard.err)}});
   }
@@ -628,6 +660,25 @@ private:
 Expected<model::Sources> standing_sources(const loop::Session& session) {
   AKO_TRY(const loop::Incumbent incumbent, loop::incumbent_of(session));
   return loop::standing_sources(session, incumbent);
+}
+
+Status undo_open_turn(const fs::path& dir, const std::string& record) {
+  // The agent may have taken task.toml away, by which a task is found.
+  auto found = workspace::Workdir::find(dir);
+  if (!found) found = workspace::Workdir::at(dir);
+  if (!found) return {};
+  const auto place = found->git();
+  std::error_code why;
+  if (!place || !fs::exists(place->common_dir / "ako", why)) return {};
+  AKO_TRY(const fs::path records, found->records());
+  const fs::path home = home_of(records, record);
+  if (Guard::open_turn(home / "guard").empty()) return {};
+  const auto lock = base::FileLock::take(records / "campaign.lock", base::FileLock::Wait::no);
+  if (!lock) return {}; // its driver lives
+  end_leftovers(Guard::open_turn(home / "guard"));
+  AKO_TRY(const std::vector<Change> changes, Guard::undo_open(*found, home / "guard"));
+  for (const Change& change : changes) base::info("undone: {}", to_text(change));
+  return put_missing(*found, home / "undone");
 }
 
 Expected<Driven> drive(const loop::Session& session, const DriveRequest& request,

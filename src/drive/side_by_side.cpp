@@ -83,6 +83,9 @@ Expected<loop::Session> open_place(const loop::Session& session, const Campaign&
   AKO_TRY(const workspace::GitPlace git_place, session.workdir().git());
   const Place place = place_of(git_place, campaign, setting);
   std::error_code why;
+  if (fs::exists(place.task, why))
+    AKO_TRY_STATUS(
+        undo_open_turn(place.task, DriveRequest{campaign, {}, setting.name}.record_name()));
   if (!fs::exists(place.task / "task.toml", why)) {
     const workspace::Git git(session.workdir().task());
     workspace::Git::Call known;

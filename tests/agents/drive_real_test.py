@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from campaigns import AKO, DriveCase
-from tool import SOURCE, main
+from tool import main
 
 # Candidates in turn. Those from 2 to 6 cheat; with 5 and 7 the agent edits outside its paths, too. The wins are planted so large
 # that a busy machine cannot hide them.
@@ -53,6 +53,13 @@ class Real(DriveCase):
     insists = True
     patience = 240
 
+    def make_task(self, where=None):
+        """With more placements than the task's own: measuring ends as soon as it is clear, so that only a busy machine needs them."""
+        task = super().make_task(where)
+        self.edit(task / "task.toml", "placements = 6", "placements = 24")
+        self.git(task, "commit", "-qam", "more placements")
+        return task
+
     def setting(self, confine):
         agent = self.folder / "agent.py"
         agent.write_text(AGENT.format(bodies=repr(BODIES)))
@@ -67,7 +74,7 @@ class Real(DriveCase):
         for words, outcome in cheats.items():
             self.assertIn(outcome, ("incorrect", "suspect", "crashed"), words)
         for name in ("input/reference.cpp", "task.toml", "input/halve.cpp"):
-            self.assertEqual((task / name).read_text(), (SOURCE / name).read_text(), name)
+            self.assertEqual((task / name).read_text(), (type(self).proven / name).read_text(), name)
         self.assertIn("1000000", (task / "solution/halve.cpp").read_text())
         answered = {each["data"]["hypothesis"]: each["data"] for each in self.campaign_events(task, "answered")}
         self.assertEqual(bool(answered[BODIES[5][0]]["outside"]), outside)

@@ -68,7 +68,7 @@ class Turns(DriveCase):
             self.assertGreater(row["wall_seconds"], row["device_seconds"])
         self.assertEqual(reply.data["iterations"], 3)
         text = self.run_text("report", "--trajectory", "--into", self.folder, at=task).out
-        for part in ("1.43", "0.75", "incorrect"):
+        for part in ("1.429x", "0.75", "incorrect"):
             self.assertIn(part, text)
         svg = (self.folder / "trajectory.svg").read_text()
         self.assertTrue(svg.startswith("<svg") and svg.rstrip().endswith("</svg>"))
@@ -376,6 +376,23 @@ class Interruptions(DriveCase):
         self.assertFalse(alive(away))
         self.assertEqual((task / "notes.txt").read_text(), "mine\n")
         self.assertEqual((result["turns"], result["iterations"]), (2, 2))
+
+    def test_a_driver_that_is_killed_while_the_task_cannot_even_be_opened(self):
+        for spoil in ("rm task.toml", "rm -r input", "rm solution/k.cpp", "rm solution/k.cpp; ln -s /etc/passwd solution/k.cpp",
+                      "rm -r solution; echo no > solution", "echo nothing > task.toml; rm -f .git/ako/*/ledger.sqlite*"):
+            self.folder = pathlib.Path(__import__("tempfile").mkdtemp(dir=self.top))
+            task = self.fake_task()
+            agent = self.agent('[ $AKO_TURN = 2 ] && [ ! -e "$AGENT_OUT/once" ] && { ' + spoil + '; touch "$AGENT_OUT/once"; sleep 60; }\n' + FASTER)
+            campaign = self.campaign('confine = "comparison"\n', "iterations = 2")
+            process = self.start_fake(task, campaign, agent)
+            self.assertTrue(wait_until(lambda: (self.out() / "once").exists()))
+            process.kill()
+            process.communicate()
+            result = self.drive(task, campaign, agent)
+            self.assertEqual((result["turns"], result["iterations"]), (2, 2), spoil)
+            self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 800\n")
+            self.assertEqual((task / "input/ref.cpp").read_text(), "// the reference\n")
+            self.ako("verify", at=task, exit=0)
 
     def test_two_drivers_on_one_task_and_a_campaign_that_has_ended(self):
         task = self.fake_task()
