@@ -2,6 +2,7 @@
 
 #include "cli/texts.hpp"
 #include "drive/side_by_side.hpp"
+#include "guides/library.hpp"
 #include "loop/environment.hpp"
 #include "mcp/server.hpp"
 
@@ -34,6 +35,11 @@ base::Expected<cli::Reply> run_mcp(const cli::Context& context, const cli::Argum
   site.call = [server](const std::string& tool, const base::Json& given) {
     return run_tool(server, tool, given);
   };
+  // Every call is a process that begins with what this one knows: the guides are read once, and git
+  // is asked once where the task lies.
+  if (auto folder = guides::Library::find_folder())
+    static_cast<void>(guides::Library::load(*folder));
+  if (auto workdir = workspace::Workdir::find(site.dir)) static_cast<void>(workdir->git());
   AKO_TRY(const mcp::Ended ended, mcp::serve(site, STDIN_FILENO, STDOUT_FILENO));
   cli::Reply reply;
   if (ended == mcp::Ended::signalled) reply.outcome = model::OutcomeKind::interrupted;
@@ -139,6 +145,7 @@ base::Expected<cli::Reply> run_drive(const cli::Context& context, const cli::Arg
   AKO_TRY(const std::filesystem::path file,
           cli::named_file(arguments.text("campaign"), context.dir));
   AKO_TRY(const drive::Campaign campaign, drive::read_campaign(file, arguments.text("agent")));
+  if (campaign.settings.empty()) AKO_TRY_STATUS(drive::undo_open_turn(context.dir, campaign.name));
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   session.use_device(arguments.maybe("device"));
   return campaign.settings.empty() ? drive_one(session, campaign)

@@ -125,6 +125,13 @@ Status each_table(const std::string& file, const Table& top, const char* key, Vi
   return {};
 }
 
+/// Names something inside the task, and not its repository.
+bool is_inside(const std::string& path) {
+  const base::fs::path plain = base::fs::path(path).lexically_normal();
+  return !plain.is_absolute() && !plain.empty() && *plain.begin() != ".." &&
+         *plain.begin() != "." && *plain.begin() != ".git";
+}
+
 Status read_agent(const Table& table, const char* command_key, std::vector<std::string> known,
                   AgentSpec& out) {
   for (const char* key : {"deadline_seconds", "writable", "also_writable", "prompt"})
@@ -136,13 +143,10 @@ Status read_agent(const Table& table, const char* command_key, std::vector<std::
   AKO_TRY_STATUS(table.read("writable", out.writable));
   AKO_TRY_STATUS(table.read("also_writable", out.also_writable));
   AKO_TRY_STATUS(table.read("prompt", out.prompt));
-  for (const std::string& path : out.writable) {
-    const base::fs::path plain = base::fs::path(path).lexically_normal();
-    if (plain.is_absolute() || plain.empty() || *plain.begin() == ".." || *plain.begin() == "." ||
-        *plain.begin() == ".git")
+  for (const std::string& path : out.writable)
+    if (!is_inside(path))
       return table.wrong("writable", *table.find("writable"),
                          "paths inside the task, such as \"solution\"");
-  }
   return {};
 }
 
@@ -175,9 +179,38 @@ Status read_stop(const Table& table, Stop& out) {
   return table.read("stalls", out.stalls);
 }
 
-Status read_stall(const Table& table, Campaign& out) {
-  AKO_TRY_STATUS(table.keys({"directions", "then"}));
+Status read_lane(const Table& table, Campaign& out) {
+  AKO_TRY_STATUS(table.keys({"lane", "entry", "from", "flags"}));
+  CampaignLane to;
+  std::string lane, entry;
+  AKO_TRY_STATUS(table.read("lane", lane));
+  AKO_TRY_STATUS(table.read("entry", entry));
+  AKO_TRY_STATUS(table.read("from", to.from));
+  AKO_TRY_STATUS(table.read("flags", to.flags));
+  const auto wrong = [&](const char* key, const char* allowed) -> Status {
+    const TomlNode* found = table.find(key);
+    if (found == nullptr) return table.missing(key, allowed);
+    return table.wrong(key, *found, allowed);
+  };
+  const auto known = model::lane_from(lane);
+  if (!known) return wrong("lane", "\"cuda\", \"cutlass\", \"triton\", \"cute-dsl\" or \"cpu\"");
+  to.lane = *known;
+  const std::size_t mark = entry.find("::");
+  if (mark != std::string::npos) to.entry = {entry.substr(0, mark), entry.substr(mark + 2)};
+  if (!is_inside(to.entry.file) || to.entry.file.rfind("solution/", 0) != 0 ||
+      to.entry.symbol.empty())
+    return wrong("entry", "FILE::SYMBOL below solution/, such as \"solution/k.cu::scale\"");
+  if (!is_inside(to.from))
+    return wrong("from", "a file of the task: the first version in that lane");
+  out.lanes.push_back(std::move(to));
+  return {};
+}
+
+Status read_stall(const std::string& file, const Table& table, Campaign& out) {
+  AKO_TRY_STATUS(table.keys({"directions", "lane", "then"}));
   AKO_TRY_STATUS(table.read("directions", out.directions));
+  AKO_TRY_STATUS(
+      each_table(file, table, "lane", [&](const Table& one) { return read_lane(one, out); }));
   std::string then = "ask";
   AKO_TRY_STATUS(table.read("then", then));
   if (then != "ask" && then != "stop")
@@ -254,8 +287,8 @@ Status read_top(const std::string& file, const Table& top, Campaign& out) {
                             [&](const Table& table) { return read_money(table, out.money); }));
   AKO_TRY_STATUS(with_table(file, top, "stop",
                             [&](const Table& table) { return read_stop(table, out.stop); }));
-  AKO_TRY_STATUS(
-      with_table(file, top, "stall", [&](const Table& table) { return read_stall(table, out); }));
+  AKO_TRY_STATUS(with_table(file, top, "stall",
+                            [&](const Table& table) { return read_stall(file, table, out); }));
   AKO_TRY_STATUS(
       each_table(file, top, "waiver", [&](const Table& table) { return read_waiver(table, out); }));
   return each_table(file, top, "setting",
@@ -281,6 +314,12 @@ base::Expected<Campaign> read_campaign(const base::fs::path& file, const std::st
                        .found = "nothing",
                        .allowed = "a regular expression whose group is the number",
                        .next = "add [cost] with pattern, or leave budget.money out"});
+  if (!out.settings.empty() && !out.lanes.empty())
+    return base::fail(base::ErrorKind::invalid, "settings side by side stay in the task's lane",
+                      {.where = name + ": stall.lane",
+                       .found = "[[stall.lane]] and [[setting]] in one campaign",
+                       .allowed = "one of them: the best of each is tried on the task itself",
+                       .next = "leave one out; two campaigns, one after the other, can have both"});
   const bool every = !out.settings.empty() &&
                      std::all_of(out.settings.begin(), out.settings.end(),
                                  [](const Setting& s) { return !s.agent.command.empty(); });
@@ -323,8 +362,13 @@ failures = 3                # turns in a row in which the agent failed or hung
 stalls = 3
 
 [stall]
-directions = []             # taken in turn; then the agent is asked for one
+directions = []             # taken in turn; then lanes; then the agent is asked for one
 # then = "stop"
+
+# [[stall.lane]]
+# lane = "cuda"
+# entry = "solution/k.cu::k"
+# from = "input/first.cu"   # the first version there
 
 # [[waiver]]                # the only waivers there are
 # gate = "direction"

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/fs.hpp"
 #include "base/hash.hpp"
+#include "model/contract.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -44,6 +45,14 @@ struct CampaignWaiver {
   std::string gate, why;
 };
 
+/// Where a campaign goes on when its directions are used up and a stall comes.
+struct CampaignLane {
+  model::Lane lane = model::Lane::cpu;
+  model::EntryRef entry; ///< below solution/
+  std::string from;      ///< task-relative: the first version there, which no agent can edit
+  std::vector<std::string> flags;
+};
+
 /// One of several that work side by side, each in a worktree of its own.
 struct Setting {
   std::string name;
@@ -63,6 +72,7 @@ struct Campaign {
   Money money;
   Stop stop;
   std::vector<std::string> directions; ///< taken in turn at a stall
+  std::vector<CampaignLane> lanes;     ///< then changed to, in turn
   AfterDirections after_directions = AfterDirections::ask;
   std::vector<CampaignWaiver> waivers;
   std::vector<Setting> settings;

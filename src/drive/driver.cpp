@@ -7,6 +7,7 @@
 #include "drive/guard.hpp"
 #include "drive/prompt.hpp"
 #include "loop/interrupt.hpp"
+#include "loop/lane.hpp"
 #include "loop/reading.hpp"
 #include "workspace/listing.hpp"
 #include "workspace/revert.hpp"
@@ -28,10 +29,9 @@ namespace fs = base::fs;
 
 namespace {
 
-constexpr int k_attempts_on_a_busy_machine = 3;
 constexpr std::size_t k_output_on_record = 64u << 10;
 constexpr const char *k_start = "campaign-start", *k_answer = "campaign-answer",
-                     *k_undone = "campaign-undone";
+                     *k_undone = "campaign-undone", *k_lane = "campaign-lane";
 
 std::string draw_token() {
   unsigned char bytes[16] = {};
@@ -53,9 +53,32 @@ bool is_the_agents(const std::string& gate) { return gate == "direction" || gate
 /// Nothing to judge, by the agent's own doing.
 bool agents_fault(ErrorKind kind) { return kind == ErrorKind::invalid || kind == ErrorKind::usage; }
 
-bool machines_fault(model::OutcomeKind kind) {
-  return kind == model::OutcomeKind::invalid_measurement ||
-         kind == model::OutcomeKind::environment || kind == model::OutcomeKind::stale;
+/// Where a campaign keeps its pictures and what it undid.
+fs::path home_of(const fs::path& records, std::string name) {
+  std::replace(name.begin(), name.end(), '/', '+');
+  return records / "campaign" / name;
+}
+
+/// The sources with which the turn began, where a regular file is missing. What stands in the way
+/// is moved to `away`.
+Status put_missing(const workspace::Workdir& workdir, const fs::path& away) {
+  auto start = workspace::read_snapshot(workdir, k_start);
+  if (!start) return {}; // opening the task says what is missing
+  for (const model::SourceText& text : start->texts) {
+    fs::path at = workdir.task();
+    std::error_code why;
+    for (const fs::path& part : fs::path(text.path)) {
+      at /= part;
+      const auto type = fs::symlink_status(at, why).type();
+      const auto wanted =
+          at == workdir.task() / text.path ? fs::file_type::regular : fs::file_type::directory;
+      if (type == wanted || type == fs::file_type::not_found) continue;
+      AKO_TRY_STATUS(base::make_dirs(away));
+      fs::rename(at, away / fmt::format("{}-{}", part.string(), base::wall_ns()), why);
+    }
+    if (!fs::exists(at, why)) AKO_TRY_STATUS(base::write_file_atomic(at, text.content));
+  }
+  return {};
 }
 
 class Driver {
@@ -67,15 +90,13 @@ public:
 
   Expected<Driven> run() {
     AKO_TRY(const fs::path records, m_session.workdir().records());
-    std::string folder = m_request.record_name();
-    std::replace(folder.begin(), folder.end(), '/', '+');
-    m_home = records / "campaign" / folder;
+    m_home = home_of(records, m_request.record_name());
     AKO_TRY_STATUS(base::make_dirs(m_home));
     AKO_TRY(const base::FileLock lock, only_driver(records));
     for (const fs::path& store : {m_home / "guard", m_home / "guard" / "blobs"})
       base::sweep_unfinished(store);
-    list_free();
     AKO_TRY_STATUS(reload());
+    list_free();
     AKO_TRY_STATUS(recover());
     AKO_TRY_STATUS(begin());
     while (m_state.phase != Phase::stopped) {
@@ -83,6 +104,10 @@ public:
       AKO_TRY(const ledger::Standing standing, m_session.standing());
       if (const std::string why = reason_to_stop(m_campaign, m_state, standing); !why.empty()) {
         AKO_TRY_STATUS(append("stopped", m_state.turn, {{"reason", why}}));
+        continue;
+      }
+      if (const CampaignLane* lane = due_lane(m_campaign, m_state, standing)) {
+        AKO_TRY_STATUS(begin_lane(*lane, standing));
         continue;
       }
       AKO_TRY_STATUS(turn(standing));
@@ -115,7 +140,11 @@ private:
 
   /// What the agent may write: task-relative in m_free_names, absolute in m_free.
   void list_free() {
+    m_free.clear();
     m_free_names = m_request.agent.writable;
+    // Where a campaign leads an agent, there it may write.
+    const std::string& entry = m_session.contract().kernel.entry.file;
+    if (!m_free_names.empty() && m_state.lanes_taken > 0) m_free_names.push_back(entry);
     if (m_free_names.empty()) {
       m_free_names = {"solution"};
       const auto& kernel = m_session.contract().kernel;
@@ -156,6 +185,7 @@ private:
       again.idle_in_a_row = again.failures_in_a_row = 0;
       if (!reason_to_stop(m_campaign, again, standing).empty()) return {}; // it stays stopped
     }
+    AKO_TRY_STATUS(check_lanes());
     if (m_campaign.prepare) AKO_TRY_STATUS(m_evaluator.prepare(m_session));
     if (m_state.phase == Phase::ready) return say_confinement();
     AKO_TRY(const ledger::Standing standing, m_session.standing());
@@ -183,6 +213,7 @@ private:
   }
 
   Status recover() {
+    if (m_state.phase == Phase::changes_lane) return change_lane();
     if (m_state.phase == Phase::agent_runs) {
       end_leftovers(m_state.token);
       AKO_TRY(const auto guard, Guard::load(guard_plan()));
@@ -192,8 +223,12 @@ private:
         // The picture may be older than the event that the state was read from.
         AKO_TRY_STATUS(reload());
       }
-      if (m_state.phase != Phase::agent_runs) return recover();
+      if (m_state.phase != Phase::agent_runs) {
+        if (guard) AKO_TRY_STATUS(guard->close());
+        return recover();
+      }
       AKO_TRY_STATUS(put_kept(k_start, m_state.solution));
+      if (guard) AKO_TRY_STATUS(guard->close());
       return append("lost", m_state.turn, {{"why", "the driver was ended during the turn"}});
     }
     if (m_state.phase != Phase::answered) return {};
@@ -244,19 +279,142 @@ private:
         .map([](const auto&) {});
   }
 
-  Status put_kept(const char* name, const base::Hash& hash) {
-    AKO_TRY(const model::Sources kept, workspace::read_snapshot(m_session.workdir(), name));
-    if (kept.snapshot.hash == hash) return put_sources(kept);
+  Expected<model::Sources> kept(const char* name, const base::Hash& hash) const {
+    AKO_TRY(model::Sources out, workspace::read_snapshot(m_session.workdir(), name));
+    if (out.snapshot.hash == hash) return out;
     return base::fail(ErrorKind::stale, "the kept sources are not those on record",
                       {.where = name,
-                       .found = kept.snapshot.hash.substr(0, 12),
+                       .found = out.snapshot.hash.substr(0, 12),
                        .allowed = hash.substr(0, 12),
                        .next = "ako verify"});
+  }
+
+  Status put_kept(const char* name, const base::Hash& hash) {
+    AKO_TRY(const model::Sources sources, kept(name, hash));
+    return put_sources(sources);
   }
 
   Status put_standing() {
     AKO_TRY(const model::Sources sources, standing_sources(m_session));
     return put_sources(sources);
+  }
+
+  // --- another lane at a stall ---
+
+  static loop::LaneSwitch switch_to(const CampaignLane& lane, std::string why) {
+    return {lane.lane, lane.entry, lane.flags, std::move(why)};
+  }
+
+  tl::unexpected<base::Error> no_lane(const CampaignLane& lane, std::string message,
+                                      std::string found, std::string allowed) const {
+    return base::fail(
+        ErrorKind::invalid, std::move(message),
+        {.where = fmt::format("{}: stall.lane \"{}\"", m_campaign.file.filename().string(),
+                              model::to_string(lane.lane)),
+         .found = std::move(found),
+         .allowed = std::move(allowed),
+         .next = "mend that lane, or leave it out"});
+  }
+
+  /// Said at the beginning of a campaign, not in the middle of its night.
+  Status check_lanes() const {
+    const auto first = static_cast<std::size_t>(m_state.lanes_taken);
+    if (first >= m_campaign.lanes.size()) return {};
+    AKO_TRY(const loop::LaneFacts facts, loop::lane_facts(m_session));
+    AKO_TRY(const std::string toml, base::read_file(m_session.workdir().contract()));
+    model::Lane before = m_session.contract().kernel.lane;
+    for (std::size_t at = first; at < m_campaign.lanes.size(); ++at) {
+      const CampaignLane& lane = m_campaign.lanes[at];
+      const fs::path from = (m_session.workdir().task() / lane.from).lexically_normal();
+      std::error_code why;
+      if (lane.lane == before)
+        return no_lane(lane, "the task is in this lane already by then", model::to_string(before),
+                       "another lane than the one before it");
+      if (!fs::is_regular_file(from, why))
+        return no_lane(lane, "the first version of a lane is not there", lane.from,
+                       "a file of the task");
+      for (const fs::path& free : m_free)
+        if (const auto ends = std::mismatch(free.begin(), free.end(), from.begin(), from.end());
+            ends.first == free.end())
+          return no_lane(lane, "the agent could edit the first version of a lane", lane.from,
+                         "a file outside its paths, such as one below input/");
+      if (std::find(facts.usable.begin(), facts.usable.end(), lane.lane) == facts.usable.end())
+        return no_lane(lane, "this lane cannot be used here", "its compiler or device is missing",
+                       "a lane that `ako lane suggest` calls usable");
+      AKO_TRY_STATUS(loop::switched_contract(toml, m_session.contract(), switch_to(lane, ""))
+                         .map([](const auto&) {}));
+      before = lane.lane;
+    }
+    return {};
+  }
+
+  /// What solution/ holds in the new lane: its first version alone. What is the candidate's outside
+  /// solution/ stays.
+  Expected<model::Sources> first_version(const CampaignLane& lane) {
+    AKO_TRY(const auto paths,
+            workspace::candidate_paths(m_session.workdir(), m_session.contract()));
+    AKO_TRY(const model::Sources now,
+            workspace::collect(m_session.workdir(), paths, {}, workspace::Missing::allowed));
+    std::vector<model::SourceText> texts;
+    for (const model::SourceText& text : now.texts)
+      if (text.path.rfind("solution/", 0) != 0) texts.push_back(text);
+    AKO_TRY(std::string content, base::read_file(m_session.workdir().task() / lane.from));
+    texts.push_back({lane.entry.file, std::move(content), false});
+    return workspace::make_sources(std::move(texts));
+  }
+
+  Status begin_lane(const CampaignLane& lane, const ledger::Standing& standing) {
+    AKO_TRY(const model::Sources first, first_version(lane));
+    AKO_TRY_STATUS(
+        workspace::keep_snapshot(m_session.workdir(), first, k_lane).map([](const auto&) {}));
+    AKO_TRY(const std::string toml, base::read_file(m_session.workdir().contract()));
+    AKO_TRY_STATUS(append(
+        "lane", m_state.turn,
+        {{"lane", model::to_string(lane.lane)},
+         {"before", model::to_string(m_session.contract().kernel.lane)},
+         {"file", lane.entry.file},
+         {"symbol", lane.entry.symbol},
+         {"flags", lane.flags},
+         {"why", fmt::format("campaign {}: a stall after iteration {}, its directions used up",
+                             m_campaign.name, standing.iterations)},
+         {"sources", first.snapshot.hash},
+         {"contract", base::sha256(toml)}},
+        {{"contract", toml}}));
+    return change_lane();
+  }
+
+  /// From any point at which a driver was killed: until the change is on record it is done anew.
+  Status change_lane() {
+    const LaneRecord to = m_state.lane;
+    AKO_TRY(const model::Sources first, kept(k_lane, to.sources));
+    const model::SourceText* entry = first.find(to.to.entry.file);
+    AKO_CHECK(entry != nullptr, "the first version of a lane holds its entry");
+    AKO_TRY(ledger::Reader reader, m_session.reader());
+    AKO_TRY(const auto changed, reader.last<ledger::Direction>());
+    if (!changed || changed->event.seq < to.event) {
+      AKO_TRY(const std::string toml, reader.blob(to.contract));
+      AKO_TRY(const std::string now, base::read_file(m_session.workdir().contract()));
+      if (now != toml)
+        AKO_TRY_STATUS(base::write_file_atomic(m_session.workdir().contract(), toml));
+      AKO_TRY(m_session, m_session.again());
+      // Beside what stands: at every moment the file that task.toml names is there.
+      AKO_TRY_STATUS(
+          base::write_file_atomic(m_session.workdir().task() / to.to.entry.file, entry->content));
+      AKO_TRY_STATUS(loop::switch_lane(m_session, switch_to(to.to, to.why)));
+    }
+    base::info("{}: the task goes on in lane {}", to.why, model::to_string(to.to.lane));
+    AKO_TRY(m_session, m_session.again());
+    list_free();
+    AKO_TRY_STATUS(
+        workspace::keep_snapshot(m_session.workdir(), first, loop::lane_start_name(to.to.lane))
+            .map([](const auto&) {}));
+    AKO_TRY_STATUS(put_sources(first));
+    if (m_campaign.prepare) AKO_TRY_STATUS(m_evaluator.prepare(m_session));
+    return append("laned", m_state.turn,
+                  {{"text", fmt::format("A stall: ako has changed the lane to {}. {} holds a first "
+                                        "version there; what stands, in the lane before, is what "
+                                        "it has to beat.\n",
+                                        model::to_string(to.to.lane), to.to.entry.file)}});
   }
 
   // --- a turn ---
@@ -335,6 +493,7 @@ private:
       AKO_TRY(const std::vector<Change> changes, m_guard->undo());
       if (!heard) {
         AKO_TRY_STATUS(put_sources(start));
+        AKO_TRY_STATUS(m_guard->close());
         AKO_TRY_STATUS(append("lost", laid.number, {{"why", heard.error().message}}));
         if (heard.error().kind == ErrorKind::interrupted) return stopped_by_user();
         return tl::unexpected(heard.error());
@@ -391,6 +550,7 @@ private:
       return text.size() > k_output_on_record ? text.substr(text.size() - k_output_on_record)
                                               : text;
     };
+    AKO_TRY_STATUS(m_guard->close());
     return append("answered", laid.number, std::move(data),
                   {{"output", last(heard.out)}, {"errors", last(heard.err)}});
   }
@@ -457,17 +617,14 @@ private:
       return refuse(request.error().text());
     }
     if (!request) return tl::unexpected(request.error());
-    for (int attempt = 1;; ++attempt) {
-      auto result = m_evaluator.evaluate(m_session, *request);
-      if (!result && agents_fault(result.error().kind)) {
-        AKO_TRY_STATUS(put_standing());
-        return refuse(result.error().text());
-      }
-      if (!result) return tl::unexpected(result.error());
-      if (machines_fault(result->outcome) && attempt < k_attempts_on_a_busy_machine) continue;
-      if (machines_fault(result->outcome)) AKO_TRY_STATUS(put_standing());
-      return record_verdict(*result);
+    auto result = evaluate_patiently(m_evaluator, m_session, *request);
+    if (!result && agents_fault(result.error().kind)) {
+      AKO_TRY_STATUS(put_standing());
+      return refuse(result.error().text());
     }
+    if (!result) return tl::unexpected(result.error());
+    if (machines_fault(result->outcome)) AKO_TRY_STATUS(put_standing());
+    return record_verdict(*result);
   }
 
   Status record_verdict(const Evaluated& result) {
@@ -475,6 +632,8 @@ private:
                model::to_string(result.outcome), model::to_string(result.decision));
     return append("tried", m_state.turn,
                   {{"iteration", result.iteration},
+                   {"first_iteration", result.first_iteration},
+                   {"last_device_seconds", base::number_or_null(result.last_device_seconds)},
                    {"outcome", model::to_string(result.outcome)},
                    {"decision", model::to_string(result.decision)},
                    {"seconds", base::number_or_null(result.seconds)},
@@ -483,7 +642,7 @@ private:
                    {"text", result.text}});
   }
 
-  const loop::Session& m_session;
+  loop::Session m_session; ///< opened again when the lane is changed
   const DriveRequest& m_request;
   const Campaign& m_campaign;
   Evaluator& m_evaluator;
@@ -499,9 +658,27 @@ private:
 } // namespace
 
 Expected<model::Sources> standing_sources(const loop::Session& session) {
-  AKO_TRY(loop::Incumbent incumbent, loop::incumbent_of(session));
-  if (incumbent.iteration > 0) return std::move(incumbent.sources);
-  return workspace::read_snapshot(session.workdir(), "iter-0");
+  AKO_TRY(const loop::Incumbent incumbent, loop::incumbent_of(session));
+  return loop::standing_sources(session, incumbent);
+}
+
+Status undo_open_turn(const fs::path& dir, const std::string& record) {
+  // The agent may have taken task.toml away, by which a task is found.
+  auto found = workspace::Workdir::find(dir);
+  if (!found) found = workspace::Workdir::at(dir);
+  if (!found) return {};
+  const auto place = found->git();
+  std::error_code why;
+  if (!place || !fs::exists(place->common_dir / "ako", why)) return {};
+  AKO_TRY(const fs::path records, found->records());
+  const fs::path home = home_of(records, record);
+  if (Guard::open_turn(home / "guard").empty()) return {};
+  const auto lock = base::FileLock::take(records / "campaign.lock", base::FileLock::Wait::no);
+  if (!lock) return {}; // its driver lives
+  end_leftovers(Guard::open_turn(home / "guard"));
+  AKO_TRY(const std::vector<Change> changes, Guard::undo_open(*found, home / "guard"));
+  for (const Change& change : changes) base::info("undone: {}", to_text(change));
+  return put_missing(*found, home / "undone");
 }
 
 Expected<Driven> drive(const loop::Session& session, const DriveRequest& request,

@@ -31,6 +31,12 @@ struct Driven {
 base::Expected<Driven> drive(const loop::Session& session, const DriveRequest& request,
                              Evaluator& evaluator);
 
+/// Before a session is opened: what a turn did that a killed driver left open is undone, so that
+/// the task can be opened at all, and sources that are gone are there again. Nothing where no turn
+/// is open, or where its driver lives. `dir`: the task's folder; `record`:
+/// DriveRequest::record_name().
+base::Status undo_open_turn(const base::fs::path& dir, const std::string& record);
+
 /// The sources that solution/ holds when nothing is being tried.
 base::Expected<model::Sources> standing_sources(const loop::Session& session);
 

@@ -7,6 +7,7 @@
 #include "loop/profile.hpp"
 
 #include <fmt/format.h>
+#include <utility>
 
 namespace ako::drive {
 namespace {
@@ -103,6 +104,29 @@ private:
 };
 
 } // namespace
+
+bool machines_fault(model::OutcomeKind kind) {
+  return kind == model::OutcomeKind::invalid_measurement ||
+         kind == model::OutcomeKind::environment || kind == model::OutcomeKind::stale;
+}
+
+base::Expected<Evaluated> evaluate_patiently(Evaluator& evaluator, const loop::Session& session,
+                                             const loop::TryRequest& request) {
+  constexpr int k_attempts = 3;
+  double seconds = 0, device_seconds = 0;
+  std::int64_t first = 0;
+  for (int attempt = 1;; ++attempt) {
+    AKO_TRY(Evaluated out, evaluator.evaluate(session, request));
+    if (attempt == 1) first = out.iteration;
+    seconds += out.seconds;
+    device_seconds += out.device_seconds;
+    if (machines_fault(out.outcome) && attempt < k_attempts) continue;
+    out.first_iteration = first;
+    out.last_device_seconds = std::exchange(out.device_seconds, device_seconds);
+    out.seconds = seconds;
+    return out;
+  }
+}
 
 std::unique_ptr<Evaluator> real_evaluator(loop::TextWriter write_texts) {
   return std::make_unique<Real>(std::move(write_texts));

@@ -15,6 +15,9 @@ struct Evaluated {
   double seconds = 0, device_seconds = 0;
   bool stalled = false;
   std::string text; ///< for the agent
+  /// Of several attempts: the first one's iteration, and what the last one took by itself.
+  std::int64_t first_iteration = 0;
+  double last_device_seconds = 0;
 };
 
 class Evaluator {
@@ -27,6 +30,14 @@ public:
   /// Supplies what can be supplied without a person: a check, a baseline, a first look.
   virtual base::Status prepare(const loop::Session& session) = 0;
 };
+
+/// The machine was at fault, not the candidate: nothing was judged.
+bool machines_fault(model::OutcomeKind kind);
+
+/// As evaluate(), up to three times while the machine is at fault. What all attempts took is added
+/// up: it is all spent.
+base::Expected<Evaluated> evaluate_patiently(Evaluator& evaluator, const loop::Session& session,
+                                             const loop::TryRequest& request);
 
 /// The real one. `write_texts` as for loop::try_candidate.
 std::unique_ptr<Evaluator> real_evaluator(loop::TextWriter write_texts);

@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/sqlite.hpp"
+#include "base/unfinished.hpp"
 #include "ledger/verify.hpp"
 #include "workspace/git.hpp"
 
@@ -20,6 +21,7 @@ namespace fs = base::fs;
 
 namespace {
 
+constexpr const char* k_open = "open";
 constexpr std::uint64_t k_most_memory = 256u << 20, k_most_file = 4ull << 30;
 
 std::int64_t ns_of(const timespec& time) { return time.tv_sec * 1'000'000'000ll + time.tv_nsec; }
@@ -194,7 +196,11 @@ Status Guard::save() const {
   }
   Json refs = Json::object();
   for (const auto& [name, object] : m_refs) refs[name] = object;
+  Json free = Json::array();
+  for (const fs::path& path : m_plan.free) free.push_back(path.string());
   const Json manifest = {{"token", m_plan.token},
+                         {"free", std::move(free)},
+                         {"undone", m_plan.undone.string()},
                          {"files", std::move(files)},
                          {"refs", std::move(refs)},
                          {"ledger", m_has_ledger ? Json(m_ledger_hash) : Json()},
@@ -217,7 +223,35 @@ Expected<Guard> Guard::take(GuardPlan plan, const Guard* before) {
   AKO_TRY(out.m_refs, out.look_at_refs());
   AKO_TRY_STATUS(out.save_ledger());
   AKO_TRY_STATUS(out.save());
+  AKO_TRY_STATUS(base::write_file_atomic(out.m_plan.store / k_open, out.m_plan.token));
   return out;
+}
+
+Status Guard::close() const {
+  std::error_code why;
+  fs::remove(m_plan.store / k_open, why);
+  if (!why) return {};
+  return base::fail(base::ErrorKind::io, "a turn could not be closed",
+                    {.where = (m_plan.store / k_open).string(),
+                     .found = why.message(),
+                     .allowed = "a folder that can be written",
+                     .next = "mend that, then run the same command again"});
+}
+
+std::string Guard::open_turn(const fs::path& store) {
+  return base::read_file(store / k_open, 256).value_or(std::string());
+}
+
+Expected<std::vector<Change>> Guard::undo_open(const workspace::Workdir& workdir,
+                                               const fs::path& store) {
+  AKO_TRY(const std::string text, base::read_file(store / "manifest.json", k_most_file));
+  AKO_TRY(const Json manifest, base::parse_json(text, "manifest.json"));
+  GuardPlan plan{workdir, {}, store, {}, open_turn(store)};
+  for (const Json& path : base::get_or<Json>(manifest, "free", Json::array()))
+    if (path.is_string()) plan.free.emplace_back(path.get<std::string>());
+  AKO_TRY(plan.undone, base::get<std::string>(manifest, "undone"));
+  AKO_TRY(const auto guard, load(std::move(plan)));
+  return guard ? guard->undo() : std::vector<Change>{};
 }
 
 Expected<std::optional<Guard>> Guard::load(GuardPlan plan) {
@@ -263,6 +297,16 @@ Status Guard::keep_undone(const std::string& path) const {
   std::error_code why;
   if (fs::symlink_status(path, why).type() == fs::file_type::not_found) return {};
   return move_to(path, m_plan.undone / fs::path(path).relative_path());
+}
+
+Status Guard::keep_copy(const std::string& path) const {
+  const fs::path to = m_plan.undone / fs::path(path).relative_path();
+  AKO_TRY_STATUS(base::make_dirs(to.parent_path()));
+  std::error_code why;
+  fs::copy_file(path, to, fs::copy_options::overwrite_existing, why);
+  if (!why) return {};
+  return base::fail(base::ErrorKind::io, "what an agent changed could not be kept",
+                    {.where = path, .found = why.message(), .allowed = {}, .next = {}});
 }
 
 Status Guard::put_back(const std::string& path, const File& file) const {
@@ -334,8 +378,19 @@ Status Guard::undo_ledger(std::vector<Change>& changes) const {
   return base::write_file_atomic(m_ledger, bytes);
 }
 
+/// What an undoing that was killed left half-written is no edit of the agent's.
+void Guard::sweep() const {
+  for (const fs::path& folder :
+       {m_place.top, m_place.git_dir, m_place.common_dir, m_place.common_dir / "hooks",
+        m_place.common_dir / "info", m_ledger.parent_path()})
+    base::sweep_unfinished(folder);
+  for (const auto& [path, file] : m_files)
+    if (file.type == File::Type::folder) base::sweep_unfinished(path);
+}
+
 Expected<std::vector<Change>> Guard::undo() const {
   std::vector<Change> changes;
+  sweep();
   AKO_TRY_STATUS(undo_ledger(changes)); // first: nothing may be written to a strange one
   AKO_TRY(const Files now, look(&m_files, false));
   // Deepest first: a folder that was added goes after what lies in it.
@@ -351,8 +406,11 @@ Expected<std::vector<Change>> Guard::undo() const {
         after->second.mode == file.mode)
       continue;
     changes.push_back({there ? Change::Kind::changed : Change::Kind::removed, path});
-    // A folder stays where it is: the files below it are looked at one by one.
-    if (there && !(after->second.type == File::Type::folder && file.type == File::Type::folder))
+    // A folder stays where it is: the files below it are looked at one by one. A file is replaced
+    // in one step, so that a kill here leaves no task without it.
+    const bool same_type = there && after->second.type == file.type;
+    if (same_type && file.type == File::Type::file) AKO_TRY_STATUS(keep_copy(path));
+    else if (there && !(same_type && file.type == File::Type::folder))
       AKO_TRY_STATUS(keep_undone(path));
     AKO_TRY_STATUS(put_back(path, file));
   }

@@ -37,6 +37,14 @@ public:
   /// On disk when this returns. `before`: an earlier picture of the same plan; what has not changed
   /// since is not read again.
   static base::Expected<Guard> take(GuardPlan plan, const Guard* before = nullptr);
+  /// From take() on a turn is open, for whoever comes after a killed driver; until this.
+  base::Status close() const;
+  /// Token of the turn that is open in `store`; empty = none.
+  static std::string open_turn(const base::fs::path& store);
+  /// Undoes what the open turn did, without a contract or a record that could be read: they may be
+  /// what the agent spoilt. It stays open.
+  static base::Expected<std::vector<Change>> undo_open(const workspace::Workdir& workdir,
+                                                       const base::fs::path& store);
   /// The picture that a killed driver took for this turn; nothing where it got to none.
   static base::Expected<std::optional<Guard>> load(GuardPlan plan);
 
@@ -68,6 +76,8 @@ private:
   base::Status save_ledger();
   base::Status put_back(const std::string& path, const File& file) const;
   base::Status keep_undone(const std::string& path) const;
+  void sweep() const;
+  base::Status keep_copy(const std::string& path) const;
   base::Expected<std::string> content_of(const std::string& path, const File& file) const;
   base::Status undo_refs(std::vector<Change>& changes) const;
   base::Status undo_ledger(std::vector<Change>& changes) const;

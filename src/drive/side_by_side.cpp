@@ -83,6 +83,9 @@ Expected<loop::Session> open_place(const loop::Session& session, const Campaign&
   AKO_TRY(const workspace::GitPlace git_place, session.workdir().git());
   const Place place = place_of(git_place, campaign, setting);
   std::error_code why;
+  if (fs::exists(place.task, why))
+    AKO_TRY_STATUS(
+        undo_open_turn(place.task, DriveRequest{campaign, {}, setting.name}.record_name()));
   if (!fs::exists(place.task / "task.toml", why)) {
     const workspace::Git git(session.workdir().task());
     workspace::Git::Call known;
@@ -168,6 +171,12 @@ Status note_contender(const loop::Session& session, const Campaign& campaign, co
       .map([](const auto&) {});
 }
 
+Status put_standing(const loop::Session& session) {
+  AKO_TRY(const model::Sources back, standing_sources(session));
+  return workspace::restore_sources(session.workdir(), session.contract(), back, "campaign-undone")
+      .map([](const auto&) {});
+}
+
 /// The best of one setting as a candidate of the task itself, judged and measured anew.
 Status try_contender(const loop::Session& session, const Campaign& campaign, SettingEnd& end,
                      Evaluator& evaluator) {
@@ -188,7 +197,15 @@ Status try_contender(const loop::Session& session, const Campaign& campaign, Set
   for (const CampaignWaiver& waiver : campaign.waivers)
     if (waiver.gate == "citation") request.waive = waiver.why;
   request.waived_by = "campaign file";
-  auto result = evaluator.evaluate(session, request);
+  auto result = evaluate_patiently(evaluator, session, request);
+  if (result && machines_fault(result->outcome)) {
+    AKO_TRY_STATUS(put_standing(session));
+    return base::fail(ErrorKind::environment, "the machine is too busy to measure the best again",
+                      {.where = "setting " + end.name,
+                       .found = model::to_string(result->outcome),
+                       .allowed = "a machine that is quiet while it is measured on",
+                       .next = "run the same command again: what is done stays done"});
+  }
   if (result) {
     end.outcome = model::to_string(result->outcome);
     base::info("best of setting {}: {} -> {}", end.name, end.outcome,
@@ -197,10 +214,7 @@ Status try_contender(const loop::Session& session, const Campaign& campaign, Set
   }
   if (result.error().kind != ErrorKind::invalid) return tl::unexpected(result.error());
   end.outcome = "the same binary as the incumbent";
-  AKO_TRY(const model::Sources back, standing_sources(session));
-  AKO_TRY_STATUS(
-      workspace::restore_sources(session.workdir(), session.contract(), back, "campaign-undone")
-          .map([](const auto&) {}));
+  AKO_TRY_STATUS(put_standing(session));
   return note_contender(session, campaign, end, 0);
 }
 
@@ -244,16 +258,21 @@ namespace {
 /// Readies the task itself; returns how many iterations were on record before the campaign.
 Expected<std::int64_t> begin(const loop::Session& session, const Campaign& campaign,
                              Evaluator& evaluator) {
-  AKO_TRY_STATUS(check_committed(session));
+  // Once it has begun, solution/ may be what ako itself put back.
+  AKO_TRY(const ledger::Standing found, session.standing());
+  State before;
+  if (found.events > 0) {
+    AKO_TRY(ledger::Reader record, session.reader());
+    AKO_TRY(before, state_of(record, campaign.name));
+  }
+  if (before.phase == Phase::new_) AKO_TRY_STATUS(check_committed(session));
   if (campaign.prepare) AKO_TRY_STATUS(evaluator.prepare(session));
   // Records of other work trees come to stand beside its own: its name is written down.
   AKO_TRY(const fs::path records, session.workdir().records());
   AKO_TRY_STATUS(session.workdir().name_records(records.filename().string()));
   AKO_TRY(const ledger::Standing standing, session.standing());
+  if (before.phase != Phase::new_) return before.inherited;
   AKO_TRY(ledger::Writer writer, session.writer());
-  AKO_TRY(ledger::Reader reader, session.reader());
-  AKO_TRY(const State state, state_of(reader, campaign.name));
-  if (state.phase != Phase::new_) return state.inherited;
   const ledger::Campaign begun{campaign.name,
                                "begun",
                                0,

@@ -36,6 +36,20 @@ void apply_answer(State& state, const Json& data, std::int64_t event) {
   state.phase = Phase::answered;
 }
 
+void apply_lane(State& state, const Json& data, std::int64_t event) {
+  LaneRecord& to = state.lane = LaneRecord{};
+  to.event = event;
+  to.to.lane = model::lane_from(text_of(data, "lane")).value_or(model::Lane::cpu);
+  to.to.entry = {text_of(data, "file"), text_of(data, "symbol")};
+  for (const Json& flag : get_or<Json>(data, "flags", Json::array()))
+    if (flag.is_string()) to.to.flags.push_back(flag.get<std::string>());
+  to.why = text_of(data, "why");
+  to.sources = text_of(data, "sources");
+  to.contract = text_of(data, "contract");
+  ++state.lanes_taken;
+  state.phase = Phase::changes_lane;
+}
+
 } // namespace
 
 base::Status apply(State& state, const ledger::Campaign& step, std::int64_t event) {
@@ -61,6 +75,11 @@ base::Status apply(State& state, const ledger::Campaign& step, std::int64_t even
     state.phase = Phase::ready;
   } else if (step.step == "lost") {
     --state.turn; // run again under its number
+    state.phase = Phase::ready;
+  } else if (step.step == "lane") {
+    apply_lane(state, data, event);
+  } else if (step.step == "laned") {
+    state.feedback = text_of(data, "text");
     state.phase = Phase::ready;
   } else if (step.step == "stopped") {
     state.stopped = text_of(data, "reason");
@@ -109,10 +128,24 @@ std::string reason_to_stop(const Campaign& campaign, const State& state,
     return fmt::format("the agent changed nothing {} times in a row", state.idle_in_a_row);
   if (state.stalls >= campaign.stop.stalls)
     return fmt::format("{} stalls: the ideas have run out", state.stalls);
+  const auto used_up = [](std::int64_t taken, std::size_t all) {
+    return taken >= static_cast<std::int64_t>(all);
+  };
   if (standing.stall_event && campaign.after_directions == AfterDirections::stop &&
-      state.directions_taken >= static_cast<std::int64_t>(campaign.directions.size()))
-    return "a stall, and the campaign's directions are used up";
+      used_up(state.directions_taken, campaign.directions.size()) &&
+      used_up(state.lanes_taken, campaign.lanes.size()))
+    return campaign.lanes.empty() ? "a stall, and the campaign's directions are used up"
+                                  : "a stall, and the campaign's directions and lanes are used up";
   return {};
+}
+
+const CampaignLane* due_lane(const Campaign& campaign, const State& state,
+                             const ledger::Standing& standing) {
+  const auto at = static_cast<std::size_t>(state.lanes_taken);
+  const bool directed =
+      static_cast<std::size_t>(state.directions_taken) < campaign.directions.size();
+  return standing.stall_event && !directed && at < campaign.lanes.size() ? &campaign.lanes[at]
+                                                                         : nullptr;
 }
 
 double turn_seconds(const AgentSpec& agent, const Budget& budget, const State& state) {

@@ -3,9 +3,13 @@
 //   begun     {"hash", "agent", "landlock", "inherited"}
 //   turn      {"token", "solution"}                       the agent is about to run
 //   answered  {"how", "seconds", "money", "hypothesis", ..., "changed", "candidate", "outside"}
-//   tried     {"iteration", "outcome", "decision", "device_seconds", "seconds", "text"}
+//   tried     {"iteration", "outcome", "decision", "device_seconds", "seconds", "text", ...}
+//                                                         of all attempts from "first_iteration" on
 //           | {"refused"}                                 there was nothing to judge
 //   lost      {"why"}                                     a turn that was killed: it is run again
+//   lane      {"lane", "file", "symbol", "flags", "why", "sources", "contract"}
+//                                                         a stall: the lane is being changed
+//   laned     {"text"}                                    it is changed, and proven there
 //   stopped   {"reason"}
 //   contender {"setting", "snapshot", "iteration", ...}   best of several, measured again
 #pragma once
@@ -19,7 +23,7 @@
 
 namespace ako::drive {
 
-enum class Phase { new_, ready, agent_runs, answered, stopped };
+enum class Phase { new_, ready, agent_runs, answered, changes_lane, stopped };
 
 struct AnswerRecord {
   std::int64_t event = 0;
@@ -32,15 +36,25 @@ struct AnswerRecord {
   std::vector<std::string> outside; ///< edits that were undone
 };
 
+struct LaneRecord {
+  std::int64_t event = 0;
+  CampaignLane to;
+  std::string why;
+  base::Hash sources;  ///< snapshot that solution/ begins with there
+  base::Hash contract; ///< attachment: task.toml as it was before
+};
+
 struct State {
   Phase phase = Phase::new_;
   std::int64_t turn = 0; ///< of the last turn begun
   std::string token;     ///< of that turn
   base::Hash solution;   ///< what stood in solution/ when it began
   AnswerRecord answer;   ///< of the last answered one
+  LaneRecord lane;       ///< the last change of lane
   std::string feedback;  ///< how that ended, for the next prompt
   double wall_seconds = 0, device_seconds = 0, money = 0;
   std::int64_t idle_in_a_row = 0, failures_in_a_row = 0, stalls = 0, directions_taken = 0;
+  std::int64_t lanes_taken = 0;
   std::int64_t inherited = 0; ///< iterations on record before the campaign
   std::string stopped;
   std::vector<std::string> contenders; ///< settings whose best was measured again
@@ -53,6 +67,10 @@ base::Expected<State> state_of(ledger::Reader& reader, const std::string& campai
 /// Why no further turn is due; empty = go on.
 std::string reason_to_stop(const Campaign& campaign, const State& state,
                            const ledger::Standing& standing);
+
+/// The lane that a stall leads to now; nothing where there is none, or a direction comes first.
+const CampaignLane* due_lane(const Campaign& campaign, const State& state,
+                             const ledger::Standing& standing);
 
 /// Seconds that the next turn may take.
 double turn_seconds(const AgentSpec& agent, const Budget& budget, const State& state);

@@ -1,10 +1,15 @@
 #include "guides/library.hpp"
 
+#include "base/time.hpp"
 #include "guides/front_matter.hpp"
 #include "model/nearest.hpp"
 
 #include <algorithm>
 #include <cstdlib>
+#include <fmt/format.h>
+#include <map>
+#include <mutex>
+#include <sys/stat.h>
 
 namespace ako::guides {
 
@@ -32,6 +37,21 @@ base::Expected<Guide> read_guide(const fs::path& file) {
   out.body = head.body;
   out.hash = base::sha256(out.text);
   out.lines = static_cast<std::size_t>(std::count(out.text.begin(), out.text.end(), '\n'));
+  return out;
+}
+
+/// Differs when a file was written, replaced, added or removed. Empty while one is so young that a
+/// write after this look could bear the same time.
+std::string state_of(const std::vector<fs::path>& files) {
+  constexpr std::int64_t k_young_ns = 1'000'000'000;
+  std::string out;
+  for (const auto& file : files) {
+    struct stat info {};
+    if (::stat(file.c_str(), &info) != 0) return {};
+    const std::int64_t changed = info.st_ctim.tv_sec * 1'000'000'000ll + info.st_ctim.tv_nsec;
+    if (changed > base::wall_ns() - k_young_ns) return {};
+    out += fmt::format("{} {} {} {}\n", file.string(), info.st_ino, info.st_size, changed);
+  }
   return out;
 }
 
@@ -64,8 +84,6 @@ base::Expected<fs::path> Library::find_folder() {
 }
 
 base::Expected<Library> Library::load(const fs::path& folder) {
-  Library out;
-  out.m_folder = folder;
   std::error_code why;
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder, why)) {
@@ -80,10 +98,23 @@ base::Expected<Library> Library::load(const fs::path& folder) {
                        .allowed = "guides named <id>.md",
                        .next = "set AKO_REFERENCES to the folder, or install ako again"});
   std::sort(files.begin(), files.end());
+  static std::mutex s_guard;
+  static std::map<fs::path, std::pair<std::string, Library>> s_read;
+  const std::string state = state_of(files); // before they are read: a later change shows
+  {
+    const std::lock_guard hold(s_guard);
+    const auto found = s_read.find(folder);
+    if (found != s_read.end() && !state.empty() && found->second.first == state)
+      return found->second.second;
+  }
+  Library out;
+  out.m_folder = folder;
   for (const auto& file : files) {
     AKO_TRY(Guide guide, read_guide(file));
     out.m_guides.push_back(std::move(guide));
   }
+  const std::lock_guard hold(s_guard);
+  s_read[folder] = {state, out};
   return out;
 }
 

@@ -28,7 +28,8 @@ public:
   /// $AKO_REFERENCES, share/ako/references beside the program, or references/ of the source tree
   /// above it. Kind environment when there is none.
   static base::Expected<base::fs::path> find_folder();
-  /// Every guide of the folder, by id. Files whose names begin with a capital are no guides.
+  /// Every guide of the folder, by id. Files whose names begin with a capital are no guides. What a
+  /// process has read it reads again only when a file has changed since.
   static base::Expected<Library> load(const base::fs::path& folder);
 
   const std::vector<Guide>& guides() const { return m_guides; }

@@ -1,5 +1,6 @@
 #include "loop/incumbent.hpp"
 
+#include "loop/lane.hpp"
 #include "model/contract_toml.hpp"
 #include "workspace/snapshot.hpp"
 
@@ -69,6 +70,15 @@ base::Expected<Incumbent> incumbent_of(const Session& session) {
                        .next = "ako verify"});
   AKO_TRY(out.kernel, kernel_of(session, out.iteration));
   return out;
+}
+
+base::Expected<model::Sources> standing_sources(const Session& session,
+                                                const Incumbent& incumbent) {
+  const model::Lane lane = session.contract().kernel.lane;
+  if (incumbent.kernel && incumbent.kernel->lane != lane)
+    return workspace::read_snapshot(session.workdir(), lane_start_name(lane));
+  if (incumbent.iteration > 0) return incumbent.sources;
+  return workspace::read_snapshot(session.workdir(), workspace::kept_name(0));
 }
 
 base::Expected<BuildOutcome> build_incumbent_side(Builder& builder, const Incumbent& incumbent) {

@@ -21,6 +21,9 @@ struct Incumbent {
 /// Name of the baseline that counts: the fastest measured, else the first of the contract.
 base::Expected<std::string> fastest_baseline(const Session& session);
 base::Expected<Incumbent> incumbent_of(const Session& session);
+/// What solution/ holds when nothing is being tried. After a change of lane that is where the new
+/// lane began: the incumbent's sources are another lane's.
+base::Expected<model::Sources> standing_sources(const Session& session, const Incumbent& incumbent);
 base::Expected<BuildOutcome> build_incumbent_side(Builder& builder, const Incumbent& incumbent);
 base::Expected<Built> build_incumbent(Builder& builder, const Incumbent& incumbent);
 

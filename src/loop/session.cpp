@@ -22,6 +22,12 @@ base::Expected<Session> Session::open(const base::fs::path& dir, Need need) {
   return out;
 }
 
+base::Expected<Session> Session::again() const {
+  AKO_TRY(Session out, open(m_workdir.task(), m_need));
+  out.use_device(m_device_wish);
+  return out;
+}
+
 base::Expected<Target> Session::target() const {
   if (!m_target) {
     AKO_TRY(Target found, find_target(m_contract.kernel.lane, m_device_wish));

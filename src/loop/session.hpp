@@ -29,6 +29,8 @@ public:
 
   /// The device that the user names with --device; before anything is asked of target().
   void use_device(std::optional<std::string> wish) { m_device_wish = std::move(wish); }
+  /// The same task with the contract as it is now, and the same wish.
+  base::Expected<Session> again() const;
   /// Where this task's calls run; asked once.
   base::Expected<Target> target() const;
 

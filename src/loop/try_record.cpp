@@ -136,7 +136,7 @@ base::Status Try::settle_files() {
     m_out.warnings.push_back("solution/ is left as it is: no baseline is on record to go back "
                              "to");
   } else if (goes_back) {
-    AKO_TRY(model::Sources back, incumbent_sources());
+    AKO_TRY(model::Sources back, standing_sources(m_session, m_incumbent));
     AKO_TRY(workspace::Reverted reverted,
             workspace::restore_sources(m_session.workdir(), m_session.contract(), back,
                                        workspace::kept_name(m_out.number), &m_sources));
@@ -156,14 +156,6 @@ base::Status Try::settle_files() {
   }
   m_out.commit = *id;
   return append(ledger::Committed{m_out.number, *id, commit.ledger_head});
-}
-
-base::Expected<model::Sources> Try::incumbent_sources() {
-  const model::Lane lane = m_session.contract().kernel.lane;
-  if (m_incumbent.kernel && m_incumbent.kernel->lane != lane)
-    return workspace::read_snapshot(m_session.workdir(), lane_start_name(lane));
-  if (m_incumbent.iteration > 0) return m_incumbent.sources;
-  return workspace::read_snapshot(m_session.workdir(), workspace::kept_name(m_incumbent.iteration));
 }
 
 base::Status Try::stall_if_due() {

@@ -69,9 +69,6 @@ private:
   base::Expected<std::vector<ledger::ShapeFigure>> measure_incumbent_again();
   /// Files last: the record stands whatever happens to them.
   base::Status settle_files();
-  /// After a change of lane a failed step goes back to where the new lane began: the incumbent's
-  /// sources are another lane's.
-  base::Expected<model::Sources> incumbent_sources();
 
   const Session& m_session;
   const TryRequest& m_request;

@@ -46,9 +46,13 @@ base::Expected<Story> story_of(ledger::Reader& reader) {
           out.answered.push_back(sum);
         } else if (step.step == "tried" || step.step == "contender") {
           const auto iteration = base::get_or<std::int64_t>(step.data, "iteration", 0);
-          if (iteration > 0) out.by_iteration[iteration] = {step.name, step.turn};
-          if (iteration > 0 && step.data.contains("device_seconds"))
-            out.device[iteration] = number("device_seconds");
+          // Several, where the machine was at fault; the sums are of all of them.
+          const auto first = base::get_or<std::int64_t>(step.data, "first_iteration", iteration);
+          for (auto each = std::max<std::int64_t>(first, 1); each <= iteration; ++each)
+            out.by_iteration[each] = {step.name, step.turn};
+          const bool several = step.data.contains("last_device_seconds");
+          if (iteration > 0 && (several || step.data.contains("device_seconds")))
+            out.device[iteration] = number(several ? "last_device_seconds" : "device_seconds");
         }
         return {};
       }));

@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
+#include <utility>
 
 extern char** environ;
 
@@ -42,7 +43,10 @@ base::fs::path checkout_of(const base::fs::path& folder) {
 void wait_for_orphans(const base::fs::path& checkout, int fd) {
   static std::mutex s_guard;
   static std::set<std::string> s_settled;
+  static pid_t s_process = 0;
   const std::lock_guard hold(s_guard);
+  // A forked process begins anew: what it inherits may be hours old.
+  if (std::exchange(s_process, getpid()) != getpid()) s_settled.clear();
   if (!s_settled.insert(checkout.string()).second) return;
   const auto deadline = base::Deadline::after_seconds(k_orphan_seconds);
   while (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && !deadline.passed()) {

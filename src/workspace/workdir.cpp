@@ -7,7 +7,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <map>
+#include <mutex>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace ako::workspace {
 
@@ -37,6 +41,50 @@ tl::unexpected<base::Error> no_repository(const fs::path& task, const std::strin
                .found = said.substr(0, said.find('\n')),
                .allowed = "a folder in a git work tree",
                .next = "run `git init` there, or make the task with `ako new`"});
+}
+
+std::string state_of(const fs::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return "-";
+  const auto ns = [](const timespec& at) { return at.tv_sec * 1'000'000'000ll + at.tv_nsec; };
+  return fmt::format("{}.{}.{:o}.{}.{}", info.st_dev, info.st_ino, info.st_mode,
+                     S_ISDIR(info.st_mode) ? 0 : info.st_size,
+                     S_ISDIR(info.st_mode) ? 0 : ns(info.st_ctim));
+}
+
+/// Where a folder lies in git, as its files show: the same text, the same answer of git. Empty
+/// where there is no repository in sight.
+std::string signs_of(const fs::path& task) {
+  std::error_code why;
+  for (fs::path at = task;; at = at.parent_path()) {
+    const fs::path git = at / ".git";
+    if (fs::exists(git, why))
+      return fmt::format("{} {} {} {}", git.string(), state_of(at), state_of(git),
+                         state_of(git / "config"));
+    if (at == at.root_path() || at.empty()) return {};
+  }
+}
+
+/// What git answered before, in this process or the one it was forked from.
+struct Known {
+  std::mutex guard;
+  std::map<std::string, std::pair<std::string, GitPlace>> places; ///< by task: signs, answer
+  std::optional<GitPlace> find(const std::string& task, const std::string& signs) {
+    const std::lock_guard hold(guard);
+    const auto at = places.find(task);
+    if (signs.empty() || at == places.end() || at->second.first != signs) return std::nullopt;
+    std::error_code why;
+    const GitPlace& place = at->second.second;
+    return fs::exists(place.git_dir, why) ? std::optional(place) : std::nullopt;
+  }
+  void add(const std::string& task, const std::string& signs, const GitPlace& place) {
+    const std::lock_guard hold(guard);
+    places[task] = {signs, place};
+  }
+};
+Known& places_known() {
+  static Known s_known;
+  return s_known;
 }
 
 constexpr const char* k_id_file = "ako-records"; ///< in the git folder of one work tree
@@ -123,6 +171,9 @@ base::Status Workdir::texts_can_be_written() const {
 
 Expected<GitPlace> Workdir::git() const {
   if (m_git) return *m_git;
+  const std::string signs = signs_of(m_task);
+  m_git = places_known().find(m_task.string(), signs);
+  if (m_git) return *m_git;
   const Git git(m_task);
   Git::Call call;
   call.args = {"rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir",
@@ -144,6 +195,7 @@ Expected<GitPlace> Workdir::git() const {
   if (why) return no_repository(m_task, why.message());
   place.prefix = lines.size() > 3 ? lines[3] : "";
   while (!place.prefix.empty() && place.prefix.back() == '/') place.prefix.pop_back();
+  places_known().add(m_task.string(), signs, place);
   m_git = place;
   return place;
 }

@@ -28,20 +28,22 @@ shape = ["N"]
 [[shape]]
 N = 4
 [reference]
+lane = "cpu"
 entry = { file = "input/ref.cpp", symbol = "scale" }
 [[baseline]]
 name = "first"
+lane = "cpu"
 entry = { file = "input/ref.cpp", symbol = "scale" }
 """
 
 
 class DriveCase(Case):
-    def fake_task(self, name="task"):
+    def fake_task(self, name="task", lane="cpu", source="k.cpp"):
         task = self.folder / name
         for part in ("solution", "input", "context", "bench"):
             (task / part).mkdir(parents=True)
-        (task / "task.toml").write_text(FAKE_CONTRACT)
-        (task / "solution/k.cpp").write_text("// speed: 1000\n")
+        (task / "task.toml").write_text(FAKE_CONTRACT.replace("[kernel]", f'[kernel]\nlane = "{lane}"').replace("solution/k.cpp", f"solution/{source}"))
+        (task / f"solution/{source}").write_text("// speed: 1000\n")
         (task / "input/ref.cpp").write_text("// the reference\n")
         (task / "notes.txt").write_text("mine\n")
         self.git(task, "init", "-q", "-b", "main")

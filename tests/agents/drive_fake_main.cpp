@@ -12,6 +12,7 @@ using namespace ako;
 base::Expected<base::Json> run(const std::string& task, const std::string& file,
                                const std::string& agent) {
   AKO_TRY(const drive::Campaign campaign, drive::read_campaign(file, agent));
+  if (campaign.settings.empty()) AKO_TRY_STATUS(drive::undo_open_turn(task, campaign.name));
   AKO_TRY(const loop::Session session, loop::Session::open(task, loop::Need::contract));
   if (!campaign.settings.empty()) {
     AKO_TRY(const drive::SideBySide all,

@@ -48,6 +48,33 @@ class Turns(DriveCase):
         self.ako("verify", at=task, exit=0)
         self.assertEqual(self.git(task, "status", "--porcelain", "--untracked-files=no"), "")
 
+    def test_money_that_is_spent_ends_it(self):
+        task = self.fake_task()
+        campaign = self.campaign("[cost]\npattern = '([0-9.]+) tokens'\nper = 0.001\ntake = \"sum\"\n", "iterations = 9\nmoney = 0.5")
+        result = self.drive(task, campaign, self.agent(FASTER + 'echo "100 tokens"\necho "150 tokens" >&2'))
+        self.assertEqual((result["turns"], result["money"], result["stopped"]), (2, 0.5, "0.50 of money are spent"))
+
+    def test_the_trajectory_of_a_campaign_as_lines_table_and_plot(self):
+        task = self.fake_task()
+        agent = self.agent('[ $AKO_TURN = 2 ] && { echo "// WRONG" > solution/k.cpp; echo "price 0.25"; exit 0; }\n' + FASTER + 'echo "price 0.25"')
+        self.drive(task, self.campaign("[cost]\npattern = 'price ([0-9.]+)'\n", "iterations = 3"), agent)
+        reply = self.ako("report", "--trajectory", "--into", self.folder, at=task, exit=0)
+        rows = [json.loads(line) for line in (self.folder / "trajectory.jsonl").read_text().splitlines()]
+        self.assertEqual([(row["turn"], row["outcome"], row["decision"]) for row in rows],
+                         [(1, "improved", "keep"), (2, "incorrect", "revert"), (3, "improved", "keep")])
+        for row, speedup, spent in zip(rows, (1000 / 900, 1000 / 900, 1000 / 700), (1, 2, 3)):
+            self.assertAlmostEqual(row["speedup"], speedup, 6)
+            self.assertEqual((row["money"], row["device_seconds"], row["turns"], row["campaign"]), (0.25 * spent, 2 * spent, spent, "night"))
+            self.assertGreater(row["wall_seconds"], row["device_seconds"])
+        self.assertEqual(reply.data["iterations"], 3)
+        text = self.run_text("report", "--trajectory", "--into", self.folder, at=task).out
+        for part in ("1.429x", "0.75", "incorrect"):
+            self.assertIn(part, text)
+        svg = (self.folder / "trajectory.svg").read_text()
+        self.assertTrue(svg.startswith("<svg") and svg.rstrip().endswith("</svg>"))
+        for axis in ("iterations", "wall", "device", "money"):
+            self.assertIn(axis, svg)
+
     def test_what_failed_is_in_the_next_prompt_and_a_broken_build_is_left_to_be_mended(self):
         task = self.fake_task()
         agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\ncp solution/k.cpp "$AGENT_OUT/found-$AKO_TURN"\n'
@@ -124,6 +151,10 @@ class Turns(DriveCase):
         result = self.drive(task, self.campaign(budget="iterations = 1"), self.agent('echo "// BUSY" > solution/k.cpp'))
         self.assertEqual([row[1] for row in self.iterations(task)], ["invalid_measurement"] * 3)
         self.assertEqual(result["turns"], 1)
+        self.assertEqual(result["device_seconds"], 6, "every attempt is paid for")
+        self.ako("report", "--trajectory", "--into", self.folder, at=task, exit=0)
+        rows = [json.loads(line) for line in (self.folder / "trajectory.jsonl").read_text().splitlines()]
+        self.assertEqual([(row["turn"], row["device_seconds"]) for row in rows], [(1, 2), (1, 4), (1, 6)])
         self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 1000\n")
 
     def test_sources_that_cannot_be_taken_are_moved_away_and_said(self):
@@ -133,6 +164,96 @@ class Turns(DriveCase):
         self.assertFalse((task / "solution/k.cpp").is_symlink())
         self.assertIn("It could not be judged", (self.out() / "prompt-2").read_text())
         self.assertEqual([row[1] for row in self.iterations(task)], ["improved"])
+
+
+class Lanes(DriveCase):
+    """A stall with no direction left leads to another lane; that is ako's step, not the agent's."""
+
+    # One step forward, three that bring nothing; in the new lane one that is no better than the old lane's best, and one that is.
+    AGENT = ('cat > "$AGENT_OUT/prompt-$AKO_TURN"\ncat solution/* > "$AGENT_OUT/found-$AKO_TURN"\nls solution > "$AGENT_OUT/files-$AKO_TURN"\n'
+             'case $AKO_TURN in 1) echo "// speed: 800" > solution/k.cu;; 5) echo "// speed: 810" > solution/k.cpp;;\n'
+             '6) echo "// speed: 500" > solution/k.cpp; echo "// more" > solution/more.hpp;;\n'
+             '2|3|4) echo "// speed: 90$AKO_TURN" > solution/k.cu;; *) echo "// speed: 60$AKO_TURN" > solution/k.cpp;; esac\n'
+             'echo "// speed: 1" > input/first.cpp; echo "Hypothesis: step $AKO_TURN"\n')
+
+    def stalling(self, name="task"):
+        task = self.fake_task(name, lane="cuda", source="k.cu")
+        (task / "input/first.cpp").write_text("// speed: 950\n")
+        self.git(task, "add", "-A")
+        self.git(task, "commit", "-qm", "first version in the other lane")
+        return task
+
+    def leads_to(self, lane="cpu", entry="solution/k.cpp::scale", from_="input/first.cpp", more=""):
+        return f'{more}[stall]\nthen = "stop"\n[[stall.lane]]\nlane = "{lane}"\nentry = "{entry}"\nfrom = "{from_}"\n'
+
+    def end_of(self, task, result):
+        self.assertEqual(result["stopped"], "a stall, and the campaign's directions and lanes are used up")
+        self.assertEqual([row[1] for row in self.iterations(task)],
+                         ["improved"] + ["equivalent"] * 4 + ["improved"] + ["equivalent"] * 3)
+        self.assertEqual([(self.out() / f"files-{n}").read_text() for n in (4, 5, 6, 7)], ["k.cu\n", "k.cpp\n", "k.cpp\n", "k.cpp\nmore.hpp\n"])
+        for turn in (5, 6):  # what was no better gives way to the first version of that lane, not to the old lane's best
+            self.assertEqual((self.out() / f"found-{turn}").read_text(), "// speed: 950\n")
+        self.assertIn("ako has changed the lane to cpu", (self.out() / "prompt-5").read_text())
+        self.assertIn("iteration 1 (step 1)", (self.out() / "prompt-5").read_text(), "the old lane's best is what stands")
+        self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 500\n")
+        self.assertEqual((task / "input/first.cpp").read_text(), "// speed: 950\n")
+        text = (task / "task.toml").read_text()
+        self.assertIn('[kernel]\nlane = "cpu"\nentry = { file = "solution/k.cpp", symbol = "scale" }\n', text)
+        self.assertEqual(text.count("lane = "), 3)
+        directions = [each["data"] for each in self.campaign_events(task, "lane")]
+        self.assertEqual([(each["before"], each["lane"]) for each in directions], [("cuda", "cpu")])
+        self.assertEqual(len(self.campaign_events(task, "laned")), 1)
+        self.assertEqual(sum(kind == "direction" for _, kind, _ in self.events(task)), 1)
+        self.ako("verify", at=task, exit=0)
+
+    def test_a_stall_leads_to_the_next_lane_and_then_to_the_end(self):
+        task = self.stalling()
+        self.end_of(task, self.drive(task, self.campaign(self.leads_to(more='confine = "comparison"\n'), "iterations = 20"), self.agent(self.AGENT)))
+
+    def test_directions_come_first_and_the_agent_cannot_change_the_lane(self):
+        task = self.stalling()
+        agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\necho "// speed: 99$AKO_TURN" > solution/$(ls solution)\necho "Hypothesis: h"\n'
+                           '"$AKO" lane switch cpu --entry solution/k.cu::scale --why "I want to" > "$AGENT_OUT/said" 2>&1; true\n')
+        text = self.leads_to().replace("[stall]\n", '[stall]\ndirections = ["fewer bytes"]\n')
+        result = self.drive(task, self.campaign(text, "iterations = 7"), agent)
+        self.assertIn("direction is set: fewer bytes", (self.out() / "prompt-4").read_text())
+        self.assertNotIn("changed the lane", (self.out() / "prompt-4").read_text())
+        self.assertIn("ako has changed the lane to cpu", (self.out() / "prompt-7").read_text())
+        self.assertEqual(result["turns"], 7)
+        self.assertEqual([each["turn"] for each in self.campaign_events(task, "lane")], [6], "what the agent tried itself changed nothing")
+
+    def test_a_change_of_lane_that_was_cut_off_is_done_anew(self):
+        task = self.stalling()
+        campaign = self.campaign(self.leads_to(more='confine = "comparison"\n'), "iterations = 20")
+        # Its sources cannot be kept: task.toml is written then and nothing is on record of it, as after a kill between the two.
+        block = f"refs/ako/{task.name}/lane-cpu/x"
+        self.git(task, "update-ref", block, "HEAD")
+        self.drive(task, campaign, self.agent(self.AGENT), exit=3)
+        self.assertIn('lane = "cpu"\nentry', (task / "task.toml").read_text())
+        self.assertEqual(len(self.campaign_events(task, "lane")), 1)
+        self.git(task, "update-ref", "-d", block)
+        (task / "solution/k.cpp").write_text("half")
+        self.end_of(task, self.drive(task, campaign, self.agent(self.AGENT)))
+
+    def test_killed_while_the_new_lane_is_proven_it_goes_on_there(self):
+        task = self.stalling()
+        campaign = self.campaign(self.leads_to(more='confine = "comparison"\n'), "iterations = 20")
+        process = self.start_fake(task, campaign, self.agent(self.AGENT), AKO_FAKE_DIES_IN="cpu")
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+        self.assertEqual(self.campaign_events(task, "laned"), [])
+        self.end_of(task, self.drive(task, campaign, self.agent(self.AGENT)))
+
+    def test_lanes_that_are_off_are_said_before_the_first_turn(self):
+        task = self.stalling()
+        for text, says in ((self.leads_to("cuda"), "in this lane already"), (self.leads_to(from_="input/none.cpp"), "not there"),
+                           (self.leads_to(from_="solution/k.cu"), "could edit"), (self.leads_to("fortran"), "cute-dsl"),
+                           (self.leads_to(entry="solution/k.cpp"), "FILE::SYMBOL"), (self.leads_to(entry="input/k.cpp::scale"), "below solution/"),
+                           (self.leads_to(from_="/etc/passwd"), "a file of the task"),
+                           (self.leads_to() + '[[setting]]\nname = "a"\n', "in one campaign")):
+            self.drive(task, self.campaign(text), "true", exit=2)
+            self.assertIn(says, self.said)
+        self.assertIsNone(self.ledger_of(task), "nothing was begun")
 
 
 class Outside(DriveCase):
@@ -256,6 +377,23 @@ class Interruptions(DriveCase):
         self.assertEqual((task / "notes.txt").read_text(), "mine\n")
         self.assertEqual((result["turns"], result["iterations"]), (2, 2))
 
+    def test_a_driver_that_is_killed_while_the_task_cannot_even_be_opened(self):
+        for spoil in ("rm task.toml", "rm -r input", "rm solution/k.cpp", "rm solution/k.cpp; ln -s /etc/passwd solution/k.cpp",
+                      "rm -r solution; echo no > solution", "echo nothing > task.toml; rm -f .git/ako/*/ledger.sqlite*"):
+            self.folder = pathlib.Path(__import__("tempfile").mkdtemp(dir=self.top))
+            task = self.fake_task()
+            agent = self.agent('[ $AKO_TURN = 2 ] && [ ! -e "$AGENT_OUT/once" ] && { ' + spoil + '; touch "$AGENT_OUT/once"; sleep 60; }\n' + FASTER)
+            campaign = self.campaign('confine = "comparison"\n', "iterations = 2")
+            process = self.start_fake(task, campaign, agent)
+            self.assertTrue(wait_until(lambda: (self.out() / "once").exists()))
+            process.kill()
+            process.communicate()
+            result = self.drive(task, campaign, agent)
+            self.assertEqual((result["turns"], result["iterations"]), (2, 2), spoil)
+            self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 800\n")
+            self.assertEqual((task / "input/ref.cpp").read_text(), "// the reference\n")
+            self.ako("verify", at=task, exit=0)
+
     def test_two_drivers_on_one_task_and_a_campaign_that_has_ended(self):
         task = self.fake_task()
         campaign = self.campaign(budget="iterations = 1")
@@ -351,6 +489,20 @@ class SideBySide(DriveCase):
         events = len(self.events(task))
         self.assertEqual(self.drive(task, campaign, "")["winner"], "fast")
         self.assertEqual(len(self.events(task)), events, "run again it finds all done")
+
+    def test_a_busy_machine_does_not_cost_the_best_its_place(self):
+        fast = self.agent('echo "// speed: 600" > solution/k.cpp\necho "Hypothesis: large"', "fast.sh")
+        campaign = self.campaign(f'[[setting]]\nname = "fast"\nagent = "{fast}"\n', "iterations = 1")
+        task = self.fake_task()
+        busy = self.folder / "task.busy"
+        busy.write_text("4")
+        self.drive(task, campaign, "", exit=3)
+        self.assertIn("too busy to measure the best again", self.said)
+        self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 1000\n")
+        self.assertEqual(self.campaign_events(task, "contender"), [])
+        result = self.drive(task, campaign, "")
+        self.assertEqual((result["winner"], busy.read_text()), ("fast", "0"))
+        self.assertEqual([row[1] for row in self.iterations(task)], ["invalid_measurement"] * 4 + ["improved"])
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
 #include "drive/driver.hpp"
 #include "loop/state.hpp"
+#include "model/contract_toml.hpp"
 #include "workspace/commit.hpp"
 #include "workspace/revert.hpp"
 #include "workspace/snapshot.hpp"
 
+#include <csignal>
 #include <cstdlib>
 #include <fmt/format.h>
 
@@ -31,6 +33,14 @@ bool says(const model::Sources& sources, const char* word) {
   return false;
 }
 
+/// As often as TASK.busy says, the machine is at fault.
+bool is_busy(const loop::Session& session) {
+  const base::fs::path file = session.workdir().task().string() + ".busy";
+  auto left = base::read_file(file);
+  const int times = left ? std::atoi(left->c_str()) : 0;
+  return times > 0 && base::write_file_atomic(file, std::to_string(times - 1)).has_value();
+}
+
 model::Verdict verdict_of(OutcomeKind kind, double old_ns, double new_ns, std::string against) {
   model::Verdict out;
   out.outcome = {
@@ -54,20 +64,24 @@ public:
     AKO_TRY_STATUS(loop::pass(loop::closed_gates(loop::Claim::iteration, facts), request.waive));
     AKO_TRY(const model::Sources now,
             workspace::take_snapshot(session.workdir(), session.contract()));
-    AKO_TRY(const model::Sources incumbent, drive::standing_sources(session));
-    const double old_ns = speed_of(incumbent), new_ns = speed_of(now);
-    if (now.snapshot.hash == incumbent.snapshot.hash)
+    AKO_TRY(const loop::Incumbent incumbent, loop::incumbent_of(session));
+    AKO_TRY(const model::Sources standing, loop::standing_sources(session, incumbent));
+    const double old_ns = speed_of(incumbent.iteration > 0 ? incumbent.sources : standing);
+    const double new_ns = speed_of(now);
+    if (now.snapshot.hash == standing.snapshot.hash)
       return base::fail(base::ErrorKind::invalid, "nothing to try", {.where = "solution"});
-    const OutcomeKind kind = says(now, "BROKEN")      ? OutcomeKind::build_failed
-                             : says(now, "WRONG")     ? OutcomeKind::incorrect
-                             : says(now, "BUSY")      ? OutcomeKind::invalid_measurement
+    const OutcomeKind kind = says(now, "BROKEN")  ? OutcomeKind::build_failed
+                             : says(now, "WRONG") ? OutcomeKind::incorrect
+                             : says(now, "BUSY") || is_busy(session)
+                                 ? OutcomeKind::invalid_measurement
                              : new_ns < 0.95 * old_ns ? OutcomeKind::improved
                                                       : OutcomeKind::equivalent;
     ledger::Iteration iteration;
     iteration.number = facts.standing.iterations + 1;
     iteration.hypothesis = request.hypothesis;
     iteration.direction = request.direction;
-    iteration.lane = "cpu";
+    iteration.lane = model::to_string(session.contract().kernel.lane);
+    iteration.contract = session.contract().hash;
     iteration.explore = request.explore;
     iteration.snapshot = now.snapshot;
     iteration.verdict = verdict_of(kind, old_ns, new_ns, "incumbent");
@@ -78,12 +92,15 @@ public:
     if (step.decision == model::Decision::keep)
       iteration.versus_baseline = verdict_of(kind, k_first_ns, new_ns, "baseline:first");
     AKO_TRY_STATUS(record(session, iteration, now, request));
-    return settle(session, facts, iteration, request, incumbent);
+    return settle(session, facts, iteration, request, standing);
   }
 
   Status prepare(const loop::Session& session) override {
     AKO_TRY(const loop::Facts facts, session.facts());
-    if (facts.standing.baseline_event) return {};
+    if (facts.standing.baseline_event && facts.baseline_contract == facts.contract) return {};
+    const char* dies_in = std::getenv("AKO_FAKE_DIES_IN");
+    if (dies_in != nullptr && model::lane_from(dies_in) == session.contract().kernel.lane)
+      ::raise(SIGKILL);
     AKO_TRY(const model::Sources start,
             workspace::take_snapshot(session.workdir(), session.contract()));
     AKO_TRY_STATUS(
@@ -91,6 +108,9 @@ public:
     AKO_TRY(ledger::Writer writer, session.writer());
     const std::string judge = session.contract().reference.entry.file;
     AKO_TRY(const base::Hash hash, base::sha256_file(session.workdir().task() / judge));
+    AKO_TRY_STATUS(
+        writer.append(ledger::ContractSeen{facts.contract, model::echo_toml(session.contract())})
+            .map([](const auto&) {}));
     ledger::SelfTest test;
     test.contract = facts.contract;
     test.passed = true;

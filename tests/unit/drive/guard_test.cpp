@@ -69,6 +69,33 @@ TEST_F(GuardTest, ChangedRemovedAndAddedThingsAreUndoneAndKept) {
   EXPECT_TRUE(undo(guard).empty());
 }
 
+TEST_F(GuardTest, WhatAKilledUndoingLeftHalfWrittenIsNoEdit) {
+  const Guard guard = take();
+  const fs::path left = m_repo.task() / "input" / ".ref.cpp.1-2.tmp";
+  put(left, "ha");
+  put(m_repo.task() / ".task.toml.1-3.tmp", "");
+  EXPECT_TRUE(undo(guard).empty());
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_FALSE(fs::exists(plan().undone));
+}
+
+TEST_F(GuardTest, AnOpenTurnIsUndoneByWhoKnowsItsStoreAlone) {
+  const fs::path store = plan().store, contract = m_repo.task() / "task.toml";
+  EXPECT_EQ(Guard::open_turn(store), "");
+  const std::string toml = get(contract);
+  const Guard guard = take();
+  EXPECT_EQ(Guard::open_turn(store), "token");
+  fs::remove(contract);
+  put(m_repo.task() / "solution/k.cpp", "mine to edit\n");
+  const auto changes = Guard::undo_open(m_repo.workdir(), store);
+  ASSERT_TRUE(changes) << changes.error().text();
+  ASSERT_EQ(changes->size(), 1u);
+  EXPECT_EQ(get(contract), toml);
+  EXPECT_EQ(get(m_repo.task() / "solution/k.cpp"), "mine to edit\n");
+  ASSERT_TRUE(guard.close());
+  EXPECT_EQ(Guard::open_turn(store), "");
+}
+
 TEST_F(GuardTest, AFolderExchangedForALinkComesBackAndNothingIsWrittenThroughIt) {
   const Guard guard = take();
   const fs::path input = m_repo.task() / "input";

@@ -112,6 +112,45 @@ TEST(Stop, OnlyAConfirmedGainReachesTheGoal) {
   EXPECT_EQ(reason_to_stop(campaign, {}, standing), "");
 }
 
+TEST(Stop, AStallLeadsThroughDirectionsAndLanesInTurn) {
+  Campaign campaign;
+  campaign.directions = {"d"};
+  campaign.lanes = {{model::Lane::cuda, {"solution/k.cu", "k"}, "input/k.cu", {}}};
+  campaign.after_directions = AfterDirections::stop;
+  ledger::Standing standing;
+  State state;
+  state.directions_taken = 1;
+  EXPECT_EQ(due_lane(campaign, state, standing), nullptr); // no stall
+  standing.stall_event = 7;
+  EXPECT_EQ(due_lane(campaign, state, standing), &campaign.lanes[0]);
+  EXPECT_EQ(reason_to_stop(campaign, state, standing), "");
+  state.directions_taken = 0;
+  EXPECT_EQ(due_lane(campaign, state, standing), nullptr); // a direction comes first
+  state.directions_taken = state.lanes_taken = 1;
+  EXPECT_EQ(due_lane(campaign, state, standing), nullptr);
+  EXPECT_NE(reason_to_stop(campaign, state, standing).find("lanes are used up"), std::string::npos);
+}
+
+TEST(State, AChangeOfLaneIsOpenUntilItIsProven) {
+  const auto lane = step("lane", 3,
+                         {{"lane", "cuda"},
+                          {"file", "solution/k.cu"},
+                          {"symbol", "k"},
+                          {"flags", {"-O3"}},
+                          {"sources", "s"},
+                          {"contract", "c"}});
+  const State open = told({step("begun", 0), lane});
+  EXPECT_EQ(open.phase, Phase::changes_lane);
+  EXPECT_EQ(open.lanes_taken, 1);
+  EXPECT_EQ(open.lane.event, 2);
+  EXPECT_EQ(open.lane.to.lane, model::Lane::cuda);
+  EXPECT_EQ(open.lane.to.entry, (model::EntryRef{"solution/k.cu", "k"}));
+  EXPECT_EQ(open.lane.to.flags, std::vector<std::string>{"-O3"});
+  const State done = told({step("begun", 0), lane, step("laned", 3, {{"text", "so"}})});
+  EXPECT_EQ(done.phase, Phase::ready);
+  EXPECT_EQ(done.feedback, "so");
+}
+
 TEST(Budget, TheLastTurnGetsWhatIsLeft) {
   State state;
   state.wall_seconds = 95;

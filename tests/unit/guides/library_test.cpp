@@ -7,8 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 #include <set>
+#include <thread>
 
 namespace ako::guides {
 namespace {
@@ -83,6 +85,21 @@ TEST(Library, AChangedLetterIsAnotherEdition) {
   };
   EXPECT_NE(write("a\n"), write("b\n"));
   EXPECT_EQ(write("a\n"), write("a\n"));
+}
+
+TEST(Library, WhatWasReadIsReadAgainOnceAFileHasChanged) {
+  const auto dir = base::TemporaryDir::make("ako-test-").value();
+  const auto write = [&](const char* body) {
+    std::ofstream(dir.path() / "one.md") << "---\nid: one\ntitle: One\nlanes: [any]\n---\n# One\n"
+                                         << body;
+  };
+  const auto hash = [&] { return Library::load(dir.path()).value().find("one")->hash; };
+  write("a\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100)); // young files are never kept
+  const auto first = hash();
+  EXPECT_EQ(hash(), first);
+  write("b\n");
+  EXPECT_NE(hash(), first);
 }
 
 /// From a finding to guides, from guides to findings: no name on the way that leads nowhere.
