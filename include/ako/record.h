@@ -29,6 +29,7 @@
 #include <initializer_list>
 #include <map>
 #include <mutex>
+#include <pthread.h>
 #include <string>
 #include <sys/file.h>
 
@@ -76,10 +77,20 @@ struct Book {
 };
 
 inline void flush();
+inline Book& book();
+
+/* A child counts its own calls; its parent's are the parent's to write. */
+inline void before_fork() { book().mutex.lock(); }
+inline void in_parent() { book().mutex.unlock(); }
+inline void in_child() {
+  book().counts.clear();
+  book().mutex.unlock();
+}
 
 inline Book& book() {
   static Book* the_book = [] {
     std::atexit(flush);
+    ::pthread_atfork(before_fork, in_parent, in_child);
     return new Book;
   }();
   return *the_book;

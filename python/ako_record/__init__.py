@@ -19,6 +19,7 @@ import functools
 import hashlib
 import inspect
 import json
+import math
 import os
 import struct
 import sys
@@ -48,11 +49,11 @@ def _describe(name, value):
         return out
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return {"name": name, "text": repr(value)}
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float)) and math.isfinite(value):  # JSON has no word for the others
         return {"name": name, "value": value}
     if isinstance(value, (list, tuple)):
         return {"name": name, "text": f"{type(value).__name__} of {len(value)}"}
-    return {"name": name, "text": type(value).__name__}
+    return {"name": name, "text": repr(value) if isinstance(value, float) else type(value).__name__}
 
 
 _KINDS = {"int64": "<q", "int32": "<i", "int16": "<h", "int8": "<b", "uint8": "<B", "bool": "<?"}
@@ -159,6 +160,12 @@ def _at_exit():
 
 
 atexit.register(_at_exit)
+def _in_child():
+    """A child counts its own calls; its parent's are the parent's to write. Another thread may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+    _counts.clear()
+
+
 if hasattr(os, "register_at_fork"):
-    # A child counts its own calls; its parent's are the parent's to write.
-    os.register_at_fork(after_in_child=_counts.clear)
+    os.register_at_fork(after_in_child=_in_child)

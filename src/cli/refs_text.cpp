@@ -53,7 +53,11 @@ std::string reading_text(const loop::Reading& reading) {
                        item.guide->title, item.guide->lines, joined(item.why, "; "));
   }
   out += fmt::format("{} of {} read", read, reading.items.size());
-  return out + (read == reading.items.size() ? "\n" : "; next: ako refs read --required\n");
+  const bool plain = reading.claim.empty() || reading.claim == "iteration";
+  const std::string claim = plain ? "" : " --claim " + reading.claim;
+  return out + (read == reading.items.size()
+                    ? "\n"
+                    : "; next: ako refs read --required" + claim + "\n");
 }
 
 Json reading_json(const loop::Reading& reading) {

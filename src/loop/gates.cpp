@@ -65,13 +65,15 @@ std::optional<ClosedGate> baseline_gate(Claim claim, const Facts& facts) {
   return std::nullopt;
 }
 
-std::optional<ClosedGate> reading_gate(const Facts& facts, const std::vector<std::string>& unread) {
+std::optional<ClosedGate> reading_gate(Claim claim, const Facts& facts) {
   if (!facts.reading_trouble.empty())
     return ClosedGate{Gate::reading, "what must be read is not known: " + facts.reading_trouble,
                       "ako refs"};
+  const bool port = claim == Claim::port;
+  const auto& unread = port ? facts.unread_for_port : facts.unread;
   if (unread.empty()) return std::nullopt;
   return ClosedGate{Gate::reading, "required and not on record as read: " + listed(unread),
-                    "ako refs read --required"};
+                    port ? "ako refs read --required --claim port" : "ako refs read --required"};
 }
 
 std::optional<ClosedGate> citation_gate(const Facts& facts) {
@@ -92,8 +94,7 @@ std::vector<ClosedGate> closed_gates(Claim claim, const Facts& facts) {
     add(ClosedGate{Gate::clean_harness, facts.harness_trouble, "ako preflight"});
   add(contract_gate(claim, facts));
   if (claim == Claim::baseline) return out;
-  if (claim == Claim::iteration) add(reading_gate(facts, facts.unread));
-  if (claim == Claim::port) add(reading_gate(facts, facts.unread_for_port));
+  if (claim == Claim::iteration || claim == Claim::port) add(reading_gate(claim, facts));
   add(baseline_gate(claim, facts));
   if (claim == Claim::iteration) {
     if (facts.standing.stall_event && !facts.direction_given)

@@ -50,6 +50,7 @@ std::vector<std::string> named(const std::vector<guides::ReadItem>& items) {
 
 base::Expected<Reading> reading_of(const Session& session, const std::string& claim) {
   Reading out;
+  out.claim = claim;
   AKO_TRY(const base::fs::path folder, guides::Library::find_folder());
   AKO_TRY(out.library, guides::Library::load(folder));
   AKO_TRY(out.routing, guides::load_routing(out.library));

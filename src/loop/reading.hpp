@@ -11,7 +11,7 @@ struct Reading {
   guides::Library library;
   guides::Routing routing;
   guides::FamilyGuess family;
-  std::string lane;
+  std::string lane, claim;
   std::vector<std::string> architectures; ///< empty: none named and no device at hand
   std::vector<guides::ReadItem> items;    ///< required, in order
   std::vector<guides::Receipt> receipts;  ///< all on record, in order

@@ -6,12 +6,17 @@ import io
 import json
 import shutil
 import tarfile
+import time
 
+import python_cases
 from tool import SOURCE, Case, main
 
+# Short calls: a moment in which nothing else runs is enough for one.
+OLD_ROUNDS, NEW_ROUNDS = 2000000, 500000
+OLD_KERNEL = (SOURCE / "input/halve.cpp").read_text().replace("12000000", str(OLD_ROUNDS))
 ENGINE = {
     "src/halve.h": "#pragma once\nvoid halve(const float* x, float* y, int n);\n",
-    "src/halve.cpp": '#include "halve.h"\n' + (SOURCE / "input/halve.cpp").read_text(),
+    "src/halve.cpp": '#include "halve.h"\n' + OLD_KERNEL,
     "src/engine.cpp": """#include "halve.h"
 
 // Production's way in: halve(x, y, n) for every request.
@@ -19,15 +24,20 @@ extern "C" void engine_halve(const float* x, float* y, int n) {
   halve(x, y, n);
 }
 """,
-    "bench/bench.cpp": """#include <chrono>
+    "bench/bench.cpp": """#include <algorithm>
+#include <chrono>
 #include <cstdio>
 extern "C" void engine_halve(const float* x, float* y, int n);
 int main() {
   alignas(64) static float x[256], y[256];
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 8; ++i) engine_halve(x, y, 256);
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  std::printf("{\\"calls_per_second\\": %.3f}\\n", 8 / spent.count());
+  double quickest = 1e30;
+  for (int i = 0; i < 16; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    engine_halve(x, y, 256);
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    quickest = std::min(quickest, spent.count());
+  }
+  std::printf("{\\"calls_per_second\\": %.3f}\\n", 1 / quickest);
 }
 """,
     "build.sh": """set -e
@@ -72,7 +82,15 @@ ADDED = ("objects", "refs/heads/ako", "logs/refs/heads/ako")
 
 
 class Workflow(Case):
-    insists = True
+    def setUp(self):
+        super().setUp()
+        self.end = time.monotonic() + 200
+
+    def attempts(self):
+        """While there is time for the machine to become quiet; then the case is skipped and says so."""
+        while time.monotonic() < self.end:
+            yield
+        self.skipTest(f"{python_cases.BUSY} to measure on")
 
     def make_engine(self):
         """A target repository with work of its owner's in every state."""
@@ -105,24 +123,22 @@ class Workflow(Case):
 
     def until_quiet(self, *words, at, done=(0,)):
         """A command that measures, again while the machine is too busy to."""
-        for _ in range(40):
+        for _ in self.attempts():
             reply = self.ako(*words, at=at, exit=(*done, 10, 14), limit=300)
             if reply.code in done:
                 return reply
             outcome = (reply.data or {}).get("verdict", {}).get("outcome", {})
             if reply.code == 10 and outcome.get("kind") not in ("undecided", None):
-                break
-        self.fail(f"{words}: {reply}")
+                self.fail(f"{words}: {reply.data.get('reason')}: {reply}")
 
     def improved(self, task):
-        for attempt in range(60):
-            self.solution(task, rounds=3000000 + attempt)
+        for attempt, _ in enumerate(self.attempts()):
+            self.solution(task, rounds=NEW_ROUNDS + attempt)
             reply = self.ako("try", "--hypothesis", "a quarter of the waiting", "--predict", "gain >= 50 %; time[N=256] <= 1 s",
                              at=task, exit=(0, 10, 14), limit=300)
             if reply.code == 0:
                 return reply
             self.assertNotEqual(reply.json["outcome"], "regressed", reply)
-        self.fail(f"the machine was never quiet: {reply}")
 
     def commit_in_target(self, engine, name, text, message):
         """Somebody else's commit, made in a clone: the owner's tree stays as it is."""
@@ -137,6 +153,8 @@ class Workflow(Case):
     def test_from_recorded_calls_to_a_confirmed_port_and_on(self):
         engine = self.make_engine()
         task = self.make_task()
+        (task / "input/halve.cpp").write_text(OLD_KERNEL)
+        (task / "solution/halve.cpp").write_text(OLD_KERNEL)
         with (task / "task.toml").open("a") as file:
             file.write(PORT)
         self.git(task, "commit", "-qam", "where it goes")
@@ -159,6 +177,8 @@ class Workflow(Case):
         self.quietly("check", at=task)
         self.quietly("baseline", at=task)
         self.ako("refs", "read", "--required", at=task, exit=0)
+        self.refused("port", at=task, exit=4, kind="refused", says="ako refs read --required --claim port")
+        self.ako("refs", "read", "--required", "--claim", "port", at=task, exit=0)
         self.refused("port", at=task, exit=4, kind="refused", says="ako scope --no-library")
         self.refused("scope", "--no-library", " ", at=task, exit=2, kind="usage", says="needs a reason")
         self.ako("scope", "--no-library", "no library halves a vector", at=task, exit=0)
@@ -238,7 +258,7 @@ class Workflow(Case):
                     member.size = len(content)
                     new.addfile(member, io.BytesIO(content))
             self.refused("verify", "--archive", bad, exit=14, kind="stale", says=name)
-        for _ in range(20):
+        for _ in self.attempts():
             again = self.ako("verify", "--archive", archive, "--rerun", exit=(0, 10, 14), limit=300)
             if again.code == 0:
                 break
@@ -260,10 +280,10 @@ class Workflow(Case):
 
     def lost(self, task, engine):
         """The service does not see the win: recorded, and not promoted."""
-        text = ENGINE["bench/bench.cpp"].replace("8 / spent.count()", "100.0 + 0 * spent.count()")
+        text = ENGINE["bench/bench.cpp"].replace("1 / quickest", "100.0 + 0 * quickest")
         self.commit_in_target(engine, "bench/bench.cpp", text, "a service that waits for something else")
         self.assertTrue(self.ako("port", at=task, exit=0).data["moved"])
-        for _ in range(20):
+        for _ in self.attempts():
             reply = self.ako("validate", at=task, exit=(10, 14), limit=300)
             if reply.data["state"] == "rejected" and reply.data["verdict"]["outcome"]["kind"] == "improved":
                 break

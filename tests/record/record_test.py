@@ -34,18 +34,30 @@ for m in [16] * 5 + [64] * 2:
     rows = T(list(range(m)), (m,), "torch.int64")
     assert gather(T(None, (m, 8)), T(None, (32, 8)), rows) == "done"
 gather(T(None, (16, 8)), T(None, (32, 8)), T(list(range(16)), (16,), "torch.int64"), eps=0.5)
+gather(1, 2, 3, eps=float("inf"))
 assert gather(Broken(), 1, 2) == "done"
 assert ako_record.failures == 1
+ako_record._lock.acquire()  # as another thread may have it at that moment
 if os.fork() == 0:
     gather(1, 2, 3)
     sys.exit(0)
+ako_record._lock.release()
 os.wait()
 """
 
 NATIVE = """
 #include <cstdio>
+#include <sys/wait.h>
+#include <unistd.h>
 extern "C" int halve(const float* x, float* y, int n);
-int main() { float x[8] = {}; int sum = 0; for (int i = 0; i < 5; ++i) sum += halve(x, x, i < 3 ? 4 : 8); std::printf("%d", sum); }
+int main() {
+  float x[8] = {};
+  int sum = 0;
+  for (int i = 0; i < 5; ++i) sum += halve(x, x, i < 3 ? 4 : 8);
+  if (fork() == 0) return 0;
+  wait(nullptr);
+  std::printf("%d", sum);
+}
 """
 LIBRARY = 'extern "C" int halve(const float* x, float* y, int n) { y[0] = x[0]; return n; }\n'
 RECORDER = """
@@ -70,14 +82,17 @@ class Recorders(unittest.TestCase):
         return done.stdout
 
     def lines(self):
-        return [json.loads(line) for line in self.calls.read_text().splitlines()]
+        def no_json(word):
+            self.fail(f"{word} is no JSON")
+        return [json.loads(line, parse_constant=no_json) for line in self.calls.read_text().splitlines()]
 
     def test_python_counts_each_signature_once(self):
         (self.folder / "program.py").write_text(PROGRAM)
         self.run_it(sys.executable, "program.py")
         lines = self.lines()
         counts = sorted(line["count"] for line in lines)
-        self.assertEqual(counts, [1, 1, 2, 5])  # the fork's own call, another eps, 64 rows, 16 rows
+        self.assertEqual(counts, [1, 1, 1, 2, 5])  # the fork's own call, two more eps, 64 rows, 16 rows
+        self.assertIn({"name": "eps", "text": "inf"}, [line["args"][-1] for line in lines])
         most = max(lines, key=lambda line: line["count"])
         self.assertEqual(most["kernel"], "gather")
         self.assertEqual(most["args"][1], {"name": "x", "dtype": "bfloat16", "shape": [32, 8], "strides": [8, 1]})

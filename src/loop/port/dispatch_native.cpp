@@ -1,6 +1,7 @@
 #include "loop/port/dispatch.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,6 +37,31 @@ int bytes_of(model::Dtype dtype) {
   case model::Dtype::uint16: return 2;
   default: return 1;
   }
+}
+
+/// An integer expression of the contract in C++: constants as their values, axes that follow from
+/// others spelled out, so that only var axes are left. min, max and ceildiv stand in the guard.
+std::string cpp_expression(const model::Contract& contract, const std::string& text) {
+  std::string out, word;
+  const auto flush = [&] {
+    const auto* axis = model::find_axis(contract, word);
+    if (axis != nullptr && axis->kind == model::Axis::Kind::constant)
+      out += std::to_string(axis->value);
+    else if (axis != nullptr && axis->kind == model::Axis::Kind::expr)
+      out += "(" + cpp_expression(contract, axis->expression->text()) + ")";
+    else out += word;
+    word.clear();
+  };
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+      continue;
+    }
+    flush();
+    out += c;
+  }
+  flush();
+  return out;
 }
 
 class Native {
@@ -151,6 +177,7 @@ private:
       boxes += (boxes.empty() ? "" : " ||\n          ") + (several ? "(" + one + ")" : one);
     }
     if (!boxes.empty()) test(m_proven.boxes.size() > 1 ? "(" + boxes + ")" : boxes);
+    if (add_expressions(test)) out += arithmetic();
     add_fixed(test);
     if (!device().empty()) test(fmt::format("{}_device()", m_source.kernel));
     out += tests.empty() ? "  static_cast<void>(all);\n  return true;\n" : tests + ";\n";
@@ -195,6 +222,36 @@ private:
                            "{2})",
                            m_source.kernel, at, bytes_of(dtype)));
     }
+    return out;
+  }
+
+  /// What the contract works out of the sizes is what was handed over. Behind the boxes: there no
+  /// size is one that an expression cannot take.
+  template <class Test> bool add_expressions(const Test& test) const {
+    bool any = false;
+    const auto add = [&](const std::string& name, const model::Expression& expression) {
+      const int at = index_of(name);
+      if (at < 0) return;
+      any = true;
+      test(fmt::format("std::get<{0}>(all) == "
+                       "static_cast<std::decay_t<decltype(std::get<{0}>(all))>>({1})",
+                       at, cpp_expression(m_contract, expression.text())));
+    };
+    for (const auto& axis : m_contract.axes)
+      if (axis.kind == model::Axis::Kind::expr) add(axis.name, *axis.expression);
+    for (const auto& scalar : m_contract.scalars)
+      if (scalar.expression) add(scalar.name, *scalar.expression);
+    return any;
+  }
+
+  static std::string arithmetic() {
+    const char* const functions[][2] = {
+        {"min", "a < b ? a : b"}, {"max", "a < b ? b : a"}, {"ceildiv", "a / b + (a % b != 0)"}};
+    std::string out;
+    for (const auto& [name, value] : functions)
+      out += fmt::format("  [[maybe_unused]] const auto {} = [](std::int64_t a, std::int64_t b) "
+                         "{{ return {}; }};\n",
+                         name, value);
     return out;
   }
 

@@ -94,17 +94,23 @@ private:
              .found = "axis " + axis.name + " is neither an argument nor the size of one",
              .allowed = "an axis that stands alone in some tensor's shape",
              .next = "integrate with [port] patches, and test the axis there"});
+    // First the boxes: within them no size is one that an expression cannot take.
+    test_boxes();
     work_out_axes();
     for (const auto& later : m_later) test(later);
-    test_boxes();
     test_device();
     for (const auto& scalar : m_contract.scalars)
-      if (is_argument(scalar.name) && !scalar.expression)
-        test(fmt::format("{} == {}", scalar.name, scalar.value));
+      if (is_argument(scalar.name))
+        test(fmt::format("{} == {}", scalar.name,
+                         scalar.expression ? python_expression(scalar.expression->text())
+                                           : fmt::format("{}", scalar.value)));
+    // What is handed over is tested; what is not is known.
     std::string constants;
-    for (const auto& axis : m_contract.axes)
-      if (axis.kind == model::Axis::Kind::constant)
-        constants += fmt::format("    {} = {}\n", axis.name, axis.value);
+    for (const auto& axis : m_contract.axes) {
+      if (axis.kind != model::Axis::Kind::constant) continue;
+      if (is_argument(axis.name)) test(fmt::format("{} == {}", axis.name, axis.value));
+      else constants += fmt::format("    {} = {}\n", axis.name, axis.value);
+    }
     return fmt::format(
         "def proven({}):\n"
         "    \"\"\"Whether a call is one of those that were judged and measured.\"\"\"\n"
@@ -192,8 +198,9 @@ private:
         });
       });
       if (ready == waiting.end()) return; // the contract's reader lets no circle through
-      m_body += fmt::format("    {} = {}\n", (*ready)->name,
-                            python_expression((*ready)->expression->text()));
+      const std::string value = python_expression((*ready)->expression->text());
+      if (is_argument((*ready)->name)) test((*ready)->name + " == " + value);
+      else m_body += fmt::format("    {} = {}\n", (*ready)->name, value);
       waiting.erase(ready);
     }
   }

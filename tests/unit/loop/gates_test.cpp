@@ -75,7 +75,7 @@ const Missing k_missing[] = {
      },
      Claim::iteration, Gate::reading, "ako refs read --required", "loop, tma (changed"},
     {"guides of a port not read", [](Facts& f) { f.unread_for_port = {"porting-back"}; },
-     Claim::port, Gate::reading, "ako refs read --required", "porting-back"},
+     Claim::port, Gate::reading, "ako refs read --required --claim port", "porting-back"},
     {"guides not found", [](Facts& f) { f.reading_trouble = "the guides were not found"; },
      Claim::iteration, Gate::reading, "ako refs", "the guides were not found"},
     {"nothing cited", [](Facts& f) { f.citation = Citation::none; }, Claim::iteration,

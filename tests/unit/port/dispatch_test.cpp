@@ -188,6 +188,22 @@ TEST(Dispatch, OnADeviceOfAnotherKindTheOldPathStands) {
   EXPECT_EQ(on("env -u FAKE_MAJOR"), "1\n");
 }
 
+TEST(Dispatch, WhatFollowsFromTheSizesIsTestedWhereItIsHandedOver) {
+  const auto followed = contract(replaced(k_contract, "H = { const = 8 }",
+                                          "G = { const = 4 }\nHALF = { expr = \"ceildiv(M, 2)\" "
+                                          "}\nH = { expr = \"min(HALF + G, 16) / 2\" }"));
+  const std::string calls =
+      R"(const int at[][2] = {{16, 6}, {16, 8}, {32, 8}, {32, 6}, {64, 8}, {64, 18}};
+  for (auto& each : at) std::printf("%d", eng_call(x, y, 0.5f, each[0], each[1]));
+)";
+  EXPECT_EQ(run_native(followed, spec(), calls, "env -u ENGINE_HALVE"), "212121\n");
+  const auto scalar = contract(
+      replaced(k_contract, "name = \"alpha\"\nvalue = 0.5", "name = \"alpha\"\nexpr = \"M / 32\""));
+  const std::string with_scalar =
+      R"(std::printf("%d%d%d", eng_call(x, y, 1, 32, 8), eng_call(x, y, 1, 64, 8), eng_call(x, y, 2, 64, 8));)";
+  EXPECT_EQ(run_native(scalar, spec(), with_scalar, "env -u ENGINE_HALVE"), "212\n");
+}
+
 TEST(Dispatch, AnAxisThatNoArgumentTellsIsRefused) {
   const auto hidden = contract(replaced(k_contract, "\"alpha\", \"M\", \"H\"", "\"alpha\", \"H\""));
   const auto text = native_dispatch(hidden, spec(), proven_of(hidden, {}),
@@ -213,29 +229,61 @@ print(f(X(16), X(16), .5), f(X(64), X(64), .5), f(X(80), X(80), .5), f(X(24), X(
       f(X(16), X(16), .25), f(X(16), y=X(16), eps=.5), f(T((16, 9)), X(16), .5))
 )";
 
-TEST(Dispatch, PythonTestsWhatTensorsSayOfThemselves) {
+/// k_contract on a Python lane, with these arguments.
+std::string on_python(const std::string& args) {
   std::string text = k_contract;
   text =
       replaced(text, "entry = { file = \"solution/halve.cpp\", symbol = \"eng::halve\" }",
                "lane = \"triton\"\nentry = { file = \"solution/halve.py\", symbol = \"halve\" }");
-  text = replaced(text, "args = [\"x\", \"y\", \"alpha\", \"M\", \"H\"]",
-                  "args = [\"x\", \"y\", \"alpha\"]");
-  text = replaced(text, "entry = { file = \"input/ref.cpp\", symbol = \"eng::halve\" }",
+  text = replaced(text, "args = [\"x\", \"y\", \"alpha\", \"M\", \"H\"]", "args = " + args);
+  return replaced(text, "entry = { file = \"input/ref.cpp\", symbol = \"eng::halve\" }",
                   "entry = { file = \"input/ref.py\", symbol = \"halve\" }");
+}
+
+/// What main.py prints beside the dispatch and a kernel that says "new".
+std::string run_python(const model::Contract& contract, const std::string& main,
+                       const std::string& environment, const std::string& architecture = {}) {
+  const auto source =
+      python_dispatch(contract, spec(), proven_of(contract, {}),
+                      {"halve", "iteration 3", "halve.py", argument_names(contract), architecture});
+  EXPECT_TRUE(source) << source.error().text();
+  auto dir = base::TemporaryDir::make("ako-dispatch-").value();
+  test::put(dir.path() / "ako/halve_dispatch.py", source.value_or(""));
+  test::put(dir.path() / "ako/kernel/halve.py", "def halve(*all):\n    return 'new'\n");
+  test::put(dir.path() / "main.py", main);
+  return test::shell(dir.path(), environment + " python3 -B main.py");
+}
+
+TEST(Dispatch, PythonTestsWhatTensorsSayOfThemselves) {
+  std::string text = on_python(R"(["x", "y", "alpha"])");
   text = replaced(replaced(text, "float32", "bfloat16"), "float32", "bfloat16");
   const auto python = contract(text);
-  const auto source =
-      python_dispatch(python, spec(), proven_of(python, {}),
-                      {"halve", "iteration 3", "halve.py", argument_names(python), {}});
-  ASSERT_TRUE(source) << source.error().text();
-  auto dir = base::TemporaryDir::make("ako-dispatch-").value();
-  test::put(dir.path() / "ako/halve_dispatch.py", *source);
-  test::put(dir.path() / "ako/kernel/halve.py", "def halve(x, y, alpha):\n    return 'new'\n");
-  test::put(dir.path() / "main.py", k_python);
-  EXPECT_EQ(test::shell(dir.path(), "env -u ENGINE_HALVE python3 -B main.py"),
+  EXPECT_EQ(run_python(python, k_python, "env -u ENGINE_HALVE"),
             "new new old old old old old old old old old\n");
-  EXPECT_EQ(test::shell(dir.path(), "ENGINE_HALVE=old python3 -B main.py"),
+  EXPECT_EQ(run_python(python, k_python, "ENGINE_HALVE=old"),
             "old old old old old old old old old old old\n");
+}
+
+constexpr const char* k_python_sizes = R"(
+import sys
+sys.path.insert(0, ".")
+from ako.halve_dispatch import halve_or
+class T:
+    def __init__(self, *shape): self.shape, self.dtype, self.ndim = shape, "torch.float32", len(shape)
+    def is_contiguous(self): return True
+    def data_ptr(self): return 64
+f = halve_or(lambda *a: "old")
+print(*(f(T(*shape), T(*shape), .5, h) for shape, h in
+        (((16, 8), 8), ((16, 8), 9), ((64, 8), 8), ((64, 2), 2), ((0, 8), 8))))
+)";
+
+TEST(Dispatch, PythonTestsSizesThatAreHandedOver) {
+  const std::string text = on_python(R"(["x", "y", "alpha", "H"])");
+  EXPECT_EQ(run_python(contract(text), k_python_sizes, "env -u ENGINE_HALVE"),
+            "new old new old old\n");
+  const std::string followed = replaced(text, "H = { const = 8 }", "H = { expr = \"128 / M\" }");
+  EXPECT_EQ(run_python(contract(followed), k_python_sizes, "env -u ENGINE_HALVE"),
+            "new old old new old\n");
 }
 
 constexpr const char* k_python_kinds = R"(
@@ -259,14 +307,7 @@ print(f(X(16), X(16), .5), f(X(64), X(64), .5), f(X(64, "float16"), X(64, "float
 )";
 
 TEST(Dispatch, PythonKeepsToTheMeasuredDtypesAndDevices) {
-  std::string text = k_contract;
-  text =
-      replaced(text, "entry = { file = \"solution/halve.cpp\", symbol = \"eng::halve\" }",
-               "lane = \"triton\"\nentry = { file = \"solution/halve.py\", symbol = \"halve\" }");
-  text = replaced(text, "args = [\"x\", \"y\", \"alpha\", \"M\", \"H\"]",
-                  "args = [\"x\", \"y\", \"alpha\"]");
-  text = replaced(text, "entry = { file = \"input/ref.cpp\", symbol = \"eng::halve\" }",
-                  "entry = { file = \"input/ref.py\", symbol = \"halve\" }");
+  std::string text = on_python(R"(["x", "y", "alpha"])");
   text = replaced(replaced(text, "\"float32\"", "\"T\""), "\"float32\"", "\"T\"");
   text = replaced(text, "H = { const = 8 }",
                   "H = { const = 8 }\nT = { dtype = [\"bfloat16\", \"float16\"] }");
@@ -276,15 +317,7 @@ TEST(Dispatch, PythonKeepsToTheMeasuredDtypesAndDevices) {
   const auto python = contract(text);
   const auto proven = proven_of(python, {});
   EXPECT_EQ(text_of(proven), "(M == 16; T float16) or (16 <= M <= 64, M % 16 == 0; T bfloat16)");
-  const auto source =
-      python_dispatch(python, spec(), proven,
-                      {"halve", "iteration 3", "halve.py", argument_names(python), "sm_90"});
-  ASSERT_TRUE(source) << source.error().text();
-  auto dir = base::TemporaryDir::make("ako-dispatch-").value();
-  test::put(dir.path() / "ako/halve_dispatch.py", *source);
-  test::put(dir.path() / "ako/kernel/halve.py", "def halve(x, y, alpha):\n    return 'new'\n");
-  test::put(dir.path() / "main.py", k_python_kinds);
-  EXPECT_EQ(test::shell(dir.path(), "env -u ENGINE_HALVE python3 -B main.py"),
+  EXPECT_EQ(run_python(python, k_python_kinds, "env -u ENGINE_HALVE", "sm_90"),
             "new new old old new old old\n");
 }
 
