@@ -100,15 +100,6 @@ enum ako_measure_timing {
   AKO_MEASURE_PASS = 2  /* one interval around all calls; not with eviction */
 };
 
-/* Consecutive timed calls between two looks at the core: one call, or `stretch_calls` of a warm
- * pass. `crowding` is the larger of ako_measure_crowding just before and just after. */
-typedef struct ako_measure_stretch {
-  double ns; /* all its calls, timer overhead subtracted, never negative */
-  double crowding;
-  uint32_t calls;
-  uint32_t reserved;
-} ako_measure_stretch;
-
 /* One pass: every set called exactly once, in the order given.
  * cold  before each call (or before the first alone: see `eviction`) the last-level cache is
  * evicted by reading the eviction buffer, which leaves no dirty line; spans marked WARM are read
@@ -131,9 +122,6 @@ typedef struct ako_measure_job {
   uint64_t warmup_ns; /* go on warming up at least this long */
   uint32_t eviction;  /* enum ako_measure_eviction, of a cold job */
   uint32_t reserved;
-  ako_measure_stretch* stretches; /* room for `sets` of them; NULL = the core is not looked at */
-  uint32_t stretch_calls;         /* of a pass, 0 = all; calls timed one by one are a stretch each */
-  uint32_t reserved1;
 } ako_measure_job;
 
 typedef struct ako_measure_result {
@@ -149,8 +137,6 @@ typedef struct ako_measure_result {
   int32_t code;        /* what the kernel returned when it was not 0 */
   uint32_t failed_set; /* index into tensors (or warmup_tensors when calls == 0) */
   uint64_t cycles, instructions, cache_misses; /* UINT64_MAX = not known */
-  uint32_t stretches; /* written to the job's array */
-  uint32_t reserved;
 } ako_measure_result;
 
 /* Called after the pass, once per timed interval, with its index and time: EACH calls it `sets`
@@ -183,13 +169,6 @@ AKO_MEASURE_API int ako_measure_probe(ako_measure* context, const void* data, ui
 /* The core's clock by a chain of dependent additions for about `ns`: additions per ns (one a
  * cycle). */
 AKO_MEASURE_API double ako_measure_core_clock(ako_measure* context, int64_t ns);
-
-/* Whether the core is shared with another hardware thread right now: cycles that six independent
- * chains of additions take for one addition each, about 2.5 us of looking. Alone they take as long
- * as the core's integer units allow (1.5 where there are four); beside a busy neighbour, also one in
- * another virtual machine that nothing else shows, up to twice that. Only ratios on one machine mean
- * something. */
-AKO_MEASURE_API double ako_measure_crowding(ako_measure* context);
 
 /* Robust figures of n values, which are left as they are. n = 0 is INVALID. */
 typedef struct ako_measure_summary {

@@ -8,7 +8,6 @@
 #include "protocol/values.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
 #include <ctime>
 #include <fmt/format.h>
@@ -358,8 +357,7 @@ Json job_json(const SampleJob& job) {
               {"eviction", job.eviction == SampleJob::Eviction::once ? "once" : "every_call"},
               {"warm_tensors", job.warm_tensors},
               {"clock", model::to_string(job.clock)},
-              {"timing", timing},
-              {"stretch_calls", job.stretch_calls}};
+              {"timing", timing}};
 }
 
 SampleReport sample_from(const Json& answer) {
@@ -387,27 +385,7 @@ SampleReport sample_from(const Json& answer) {
   report.device_memory_taken = base::get_or<std::int64_t>(report.device, "memory_taken", 0);
   report.window_ns = base::get_or<double>(report.device, "window_ns", 0);
   report.guest = base::get_or<Json>(answer, "guest", Json::object());
-  for (const Json& each : base::get_or<Json>(answer, "stretches", Json::array())) {
-    if (!each.is_array() || each.size() != 3 || !each[0].is_number() ||
-        !each[1].is_number_integer() || !each[2].is_number())
-      continue; // the sum below tells
-    report.stretches.push_back({each[0].get<double>(), each[1].get<int>(), each[2].get<double>()});
-  }
   return report;
-}
-
-/// What is reported in parts is what is reported as a whole.
-bool adds_up(const SampleReport& report) {
-  double ns = 0;
-  std::int64_t calls = 0;
-  for (const Stretch& each : report.stretches) {
-    if (each.calls <= 0 || !(each.ns >= 0) || !std::isfinite(each.crowding)) return false;
-    ns += each.ns;
-    calls += each.calls;
-  }
-  // Less than nothing is cut off in each part and in the whole.
-  return report.stretches.empty() ||
-         (calls == report.calls && std::fabs(ns - report.pass_ns) <= 1e-6 * ns + 1000);
 }
 
 } // namespace
@@ -426,12 +404,10 @@ Answer<SampleReport> Worker::sample(const SampleJob& job) {
   report.parent_wall_ns = base::monotonic_ns() - begin;
   report.parent_cpu_ns = m_state->at_answer.cpu_ns - before.cpu_ns;
   report.parent_wait_ns = m_state->at_answer.wait_ns - before.wait_ns;
-  if (report.calls != static_cast<int>(job.sets.size()) || !adds_up(report)) {
+  if (report.calls != static_cast<int>(job.sets.size())) {
     WorkerFailure failure;
     failure.kind = FailureKind::violation;
-    failure.text = report.calls != static_cast<int>(job.sets.size())
-                       ? fmt::format("reported {} calls of {}", report.calls, job.sets.size())
-                       : "reported stretches that do not add up to the block";
+    failure.text = fmt::format("reported {} calls of {}", report.calls, job.sets.size());
     failure.during = "sample";
     quit();
     return tl::unexpected(failure);

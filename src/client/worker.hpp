@@ -107,20 +107,10 @@ struct SampleJob {
   std::vector<int> warm_tensors;
   model::Clock clock = model::Clock::device; ///< on a device; the host has one clock
   enum class Timing { automatic, each_call, whole_pass } timing = Timing::automatic;
-  /// On the host: between so many calls of a pass (every call of those timed alone) the worker
-  /// looks whether the core is shared; 0 = never.
-  int stretch_calls = 0;
 };
 
 struct Counters { ///< -1 where the kernel gives none
   std::int64_t cycles = -1, instructions = -1, cache_misses = -1;
-};
-
-/// Consecutive timed calls between two looks at the core (ako/measure.h).
-struct Stretch {
-  double ns = 0; ///< of all its calls
-  int calls = 0;
-  double crowding = 0; ///< 0 = not known
 };
 
 struct SampleReport {
@@ -128,7 +118,6 @@ struct SampleReport {
   double pass_ns = 0;          ///< sum of the calls, or the pass; timer overhead subtracted
   int calls = 0;
   double ns_per_call() const { return pass_ns / calls; }
-  std::vector<Stretch> stretches; ///< add up to pass_ns and calls; empty where nobody looked
   std::int64_t first_ns = 0, last_ns = 0; ///< monotonic clock, first timed call to the last
   std::int64_t warmup_calls = 0, warmup_spent_ns = 0, evict_spent_ns = 0;
   std::int64_t timer_overhead_ns = 0;

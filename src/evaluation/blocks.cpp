@@ -10,11 +10,6 @@ namespace ako::evaluation {
 namespace {
 
 constexpr double k_warm_pass_ns = 100e3, k_cold_pass_ns = 400e3;
-/// Long warm calls: a neighbour comes and goes within a fraction of a millisecond.
-constexpr double k_long_pass_ns = 1.2e6;
-constexpr double k_long_pass_calls = 16;
-/// A look takes about 3 us. Longer calls than the last have come and gone neighbours inside.
-constexpr double k_stretch_ns = 50e3, k_longest_stretch_ns = 1e6;
 constexpr int k_most_sets = 64;
 /// With an eviction of some milliseconds before each call.
 constexpr int k_most_evicted_sets = 4;
@@ -118,9 +113,7 @@ BlockPlan plan_blocks(const model::Contract& contract, const model::ResolvedShap
   double block_ns = 0;
   if (plan.cache == model::CacheState::warm) {
     const auto room = std::max<std::int64_t>(cache_bytes / 2 / set_bytes, 1);
-    const double calls =
-        std::max(k_warm_pass_ns / call, std::min(k_long_pass_calls, k_long_pass_ns / call));
-    const auto wanted = static_cast<std::int64_t>(std::ceil(calls));
+    const auto wanted = static_cast<std::int64_t>(std::ceil(k_warm_pass_ns / call));
     plan.timed_sets =
         static_cast<int>(std::clamp<std::int64_t>(std::min(room, wanted), 1, k_most_sets));
     block_ns = plan.timed_sets * call;
@@ -135,8 +128,6 @@ BlockPlan plan_blocks(const model::Contract& contract, const model::ResolvedShap
     const double evict = k_evict_ns_per_byte * 2.0 * static_cast<double>(cache_bytes);
     block_ns = plan.timed_sets * call + (once ? 1 : plan.timed_sets) * evict;
   }
-  if (call <= k_longest_stretch_ns)
-    plan.stretch_calls = static_cast<int>(std::ceil(k_stretch_ns / call));
   while (plan.timed_sets > 1 && set_bytes * plan.sets() > k_most_arena_bytes) --plan.timed_sets;
   const double handling = k_handle_ns_per_byte * static_cast<double>(set_bytes) * plan.sets();
   const double pair_ns = 2 * (block_ns + handling);

@@ -18,7 +18,6 @@ struct BlockPlan {
   model::CacheState cache = model::CacheState::cold;
   client::SampleJob::Eviction eviction = client::SampleJob::Eviction::every_call; ///< cold
   std::vector<int> warm_tensors; ///< tensors that differ from `cache`
-  int stretch_calls = 0;         ///< between looks at the core (client::SampleJob)
   int sets() const { return timed_sets + warmup_sets; }
   std::vector<int> timed() const;
   std::vector<int> warmup() const;
@@ -30,8 +29,7 @@ std::int64_t static_bytes(const model::Contract& contract, const model::Resolved
 bool has_inouts(const model::ResolvedShape& shape);
 
 /// `call_ns`: a first estimate of one call. Warm: as many sets as keep half of the cache free, up
-/// to a pass of about 100 us, and longer calls up to 16 or about 1.2 ms, so that some of them have
-/// the core to themselves. Cold: one eviction a block where no tensor is shared between sets (as
+/// to a pass of about 100 us. Cold: one eviction a block where no tensor is shared between sets (as
 /// many sets as make 400 us), else one a call (few sets). Long calls take fewer pairs, so that a
 /// placement of one shape stays near a third of a second; never fewer than 4.
 /// On a device every call is timed alone by device timestamps, evicted (or warmed) before each; a

@@ -3,7 +3,6 @@
 #include "base/time.hpp"
 #include "evaluation/claims.hpp"
 #include "evaluation/correctness.hpp"
-#include "evaluation/crowds.hpp"
 #include "evaluation/failures.hpp"
 #include "evaluation/watch.hpp"
 
@@ -23,7 +22,6 @@ struct PairRun {
   stats::Pair pair;
   model::Sample rows[2];
   judge::PairClaims claims;
-  PairParts parts;
 };
 
 /// Time that grading may take after one block; the first of a placement gets more.
@@ -39,7 +37,6 @@ constexpr std::int64_t k_audit_ns = 1'000'000'000;
 constexpr std::int64_t k_late_calls = 1000, k_late_ns = 1'000'000'000;
 constexpr double k_device_tick_ns = 32; ///< of a device's timestamps
 constexpr int k_lone_placements = 2;    ///< in which single calls are looked at
-constexpr int k_crowded_repeats = 2;    ///< of a pair without a call that had its core to itself
 
 /// Importing what an interpreter needs starts threads of its own.
 int threads_at_load(const client::LoadReport& loaded) {
@@ -82,7 +79,6 @@ public:
       }
       m_series.placements.push_back(std::move(placement));
       if (m_placement + 1 < m_plan.first_look) continue;
-      m_crowds.apply(m_series, m_out.samples.rows);
       AKO_TRY(m_out.decision, stats::look(m_series, m_plan));
       if (m_out.decision.state != stats::State::go_on) break;
     }
@@ -220,7 +216,7 @@ private:
 
   base::Expected<stats::Pair> run_pair_until_quiet(Grader& grader) {
     std::vector<stats::BlockWatch> attempts;
-    for (int crowded = 0;;) {
+    for (;;) {
       AKO_TRY_STATUS(m_watch.begin());
       AKO_TRY(PairRun ran, run_pair(grader));
       if (m_out.ended) return ran.pair;
@@ -236,7 +232,6 @@ private:
                             (attempts.size() > 1 ? model::sample_flag::repeated : 0);
       for (auto& row : ran.rows) {
         row.flags |= flags;
-        ran.parts.rows[row.side == Side::candidate] = m_out.samples.rows.size();
         m_out.samples.rows.push_back(row);
       }
       if (disturbed) m_out.disturbed_reason = judged.reason;
@@ -246,17 +241,9 @@ private:
         m_stage.settle(std::int64_t{100'000'000} << std::min(doublings, 4));
         continue;
       }
-      if (!disturbed && crowded < k_crowded_repeats && m_crowds.crowded(ran.parts)) {
-        ++crowded;
-        for (std::size_t row : ran.parts.rows)
-          m_out.samples.rows[row].flags |= model::sample_flag::crowded;
-        continue;
-      }
       ran.pair.condition = disturbed ? stats::Condition::disturbed : stats::Condition::quiet;
       ran.pair.old_clock = ran.pair.new_clock = seen.watch.clock_ratio;
       if (!disturbed) m_claims[m_index].add(ran.claims);
-      m_crowds.add(m_series.placements.size(), m_index, static_cast<std::size_t>(m_pair), ran.pair,
-                   std::move(ran.parts));
       if (judged.action == stats::BlockAction::invalid_measurement)
         m_out.ended = model::Outcome{
             model::OutcomeKind::invalid_measurement, model::Fault::machine, judged.reason, {}};
@@ -276,7 +263,6 @@ private:
       AKO_TRY(model::Sample row, run_block(side, turn, grader));
       out.rows[turn] = row;
       m_claims[m_index].note(side, m_last, out.claims);
-      out.parts.stretches[side == Side::candidate] = parts_of(m_last);
       (side == Side::incumbent ? out.pair.old_ns : out.pair.new_ns) = row.device_ns;
     }
     return out;
@@ -290,7 +276,6 @@ private:
     job.eviction = blocks().eviction;
     job.warm_tensors = blocks().warm_tensors;
     job.clock = m_request.contract->accept.clock;
-    job.stretch_calls = blocks().stretch_calls;
     return job;
   }
 
@@ -537,7 +522,6 @@ private:
     client::SampleJob job = timed_job();
     job.cache = model::CacheState::warm; // without evictions, which take longer than the calls
     job.warm_tensors.clear();
-    job.stretch_calls = 0;
     // What is updated in place must not be updated again and again.
     const bool again = has_inouts(shape());
     while (m_called[m_index] < k_late_calls && base::monotonic_ns() < until) {
@@ -594,7 +578,6 @@ private:
   Round m_round;
   stats::DisturbedPolicy m_policy;
   stats::Series m_series;
-  Crowds m_crowds;
   Measured m_out;
   Content m_content;
   std::vector<Claims> m_claims;         ///< per shape

@@ -33,9 +33,8 @@ stats::Series series_of(const std::vector<model::Sample>& rows,
     const bool old_side = row.side == model::Side::incumbent;
     (old_side ? pair.old_ns : pair.new_ns) = row.device_ns;
     if (old_side) pair.order = row.order == 0 ? stats::Order::old_first : stats::Order::new_first;
-    constexpr auto k_left_out = model::sample_flag::disturbed | model::sample_flag::crowded;
-    pair.condition =
-        (row.flags & k_left_out) != 0 ? stats::Condition::disturbed : stats::Condition::quiet;
+    pair.condition = (row.flags & model::sample_flag::disturbed) != 0 ? stats::Condition::disturbed
+                                                                      : stats::Condition::quiet;
   }
   stats::Series out;
   for (const auto& shape : shapes) out.shapes.push_back({shape.tag, shape.weight});

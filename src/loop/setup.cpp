@@ -155,8 +155,7 @@ std::vector<ledger::ShapeFigure> figures(const model::Samples& samples,
     std::vector<double> times;
     for (const auto& row : samples.rows)
       if (row.shape == static_cast<int>(s) && row.side == side &&
-          !(row.flags & (model::sample_flag::disturbed | model::sample_flag::crowded)) &&
-          row.device_ns > 0)
+          !(row.flags & model::sample_flag::disturbed) && row.device_ns > 0)
         times.push_back(row.device_ns);
     ledger::ShapeFigure figure;
     figure.tag = shapes[s].tag;

@@ -20,9 +20,6 @@ inline constexpr std::uint32_t repeated = 2;   ///< the block was run again
 inline constexpr std::uint32_t graded = 4;     ///< its output was compared in full
 inline constexpr std::uint32_t self_timed = 8; ///< could not be cross-checked outside the worker
 inline constexpr std::uint32_t second_opinion = 16;
-inline constexpr std::uint32_t free_calls =
-    32; ///< device_ns is of the calls alone that had their core to themselves
-inline constexpr std::uint32_t crowded = 64; ///< no such call in the pair: left out of the decision
 } // namespace sample_flag
 
 /// One timed call or batch. All times are of ONE call (batch time / calls), in ns.

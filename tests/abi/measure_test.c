@@ -88,35 +88,6 @@ static void test_pass(ako_measure* context) {
   CHECK(seen.count == 4);
 }
 
-/* Two calls between looks at the core: 2 + 2, and one by one when each is timed alone. */
-static void test_stretches(ako_measure* context) {
-  ako_measure_job job = make_job(g_integers);
-  ako_measure_stretch stretches[4];
-  ako_measure_result result;
-  memset(&result, 0, sizeof result);
-  result.size = sizeof result;
-  job.stretches = stretches;
-  job.stretch_calls = 3;
-  CHECK(ako_measure_run(context, &job, NULL, NULL, &result) == AKO_MEASURE_OK);
-  CHECK(result.calls == 4 && result.stretches == 2);
-  CHECK(stretches[0].calls == 3 && stretches[1].calls == 1);
-  const double sum = stretches[0].ns + stretches[1].ns;
-  CHECK(sum - result.total_ns < 200 && result.total_ns - sum < 200);
-  /* One addition of each of six chains takes a core with 3 to 8 integer units 0.75 to 2 cycles, and
-   * a neighbour at most makes it share them. */
-  CHECK(stretches[0].crowding > 0.3 && stretches[0].crowding < 20);
-  job.timing = AKO_MEASURE_EACH;
-  CHECK(ako_measure_run(context, &job, NULL, NULL, &result) == AKO_MEASURE_OK);
-  CHECK(result.stretches == 4 && stretches[3].calls == 1);
-  double lowest = 100;
-  for (int i = 0; i < 2000; ++i) {
-    const double seen = ako_measure_crowding(context);
-    if (seen > 0.5 && seen < lowest) lowest = seen;
-  }
-  CHECK(lowest >= 0.5 && lowest < 6);
-  CHECK(ako_measure_crowding(NULL) == 0);
-}
-
 static void test_cold(ako_measure* context) {
   ako_measure_job job = make_job(g_integers);
   ako_measure_result result;
@@ -208,7 +179,6 @@ int main(void) {
   if (!context) return 1;
   test_summary();
   test_pass(context);
-  test_stretches(context);
   test_cold(context);
   test_refusals(context);
   test_smaller_struct(context);

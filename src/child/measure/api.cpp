@@ -150,10 +150,6 @@ int ako_measure_probe(ako_measure* context, const void* data, uint64_t bytes,
   });
 }
 
-double ako_measure_crowding(ako_measure* context) {
-  return context ? ako::measure::crowding(context->ticks) : 0;
-}
-
 double ako_measure_core_clock(ako_measure* context, int64_t ns) {
   return context ? ako::measure::core_clock(context->ticks, ns) : 0;
 }

@@ -31,7 +31,6 @@ public:
   int time_each() {
     for (std::uint32_t i = 0; i < m_job.sets; ++i) {
       prepare_caches(i);
-      look_around();
       if (i == 0) begin_part();
       m_context.counters.start();
       const auto begin = m_context.ticks.now();
@@ -41,7 +40,6 @@ public:
       if (code != 0) return returned(code, i);
       m_context.intervals[i] = end - begin;
       ++m_result.calls;
-      end_stretch(end - begin, 1);
     }
     end_part();
     return AKO_MEASURE_OK;
@@ -49,24 +47,16 @@ public:
 
   int time_pass() {
     for (std::uint32_t i = 0; i < m_job.sets; ++i) warm_spans(i, AKO_MEASURE_WARM);
-    look_around();
     begin_part();
     m_context.counters.start();
-    const std::uint32_t most =
-        m_job.stretches && m_job.stretch_calls > 0 ? m_job.stretch_calls : m_job.sets;
+    const auto begin = m_context.ticks.now();
     std::uint32_t done = 0;
     int code = 0;
-    while (done < m_job.sets && code == 0) {
-      const std::uint32_t first = done, last = std::min(m_job.sets, done + most);
-      const auto begin = m_context.ticks.now();
-      for (; done < last && code == 0; ++done) code = invoke(m_job.tensors[done]);
-      const auto end = m_context.ticks.now();
-      m_context.intervals[0] += end - begin;
-      ++m_context.parts;
-      end_stretch(end - begin, done - first);
-    }
+    for (; done < m_job.sets && code == 0; ++done) code = invoke(m_job.tensors[done]);
+    const auto end = m_context.ticks.now();
     m_context.counters.stop();
     if (code != 0) return returned(code, done - 1);
+    m_context.intervals[0] = end - begin;
     m_result.calls = m_job.sets;
     end_part();
     return AKO_MEASURE_OK;
@@ -102,18 +92,6 @@ private:
     }
   }
 
-  void look_around() {
-    if (m_job.stretches) m_crowding = crowding(m_context.ticks);
-  }
-
-  void end_stretch(std::uint64_t ticks, std::uint32_t calls) {
-    if (!m_job.stretches) return;
-    const double before = m_crowding;
-    look_around();
-    m_job.stretches[m_result.stretches++] = {m_context.to_ns(ticks), std::max(before, m_crowding),
-                                             calls, 0};
-  }
-
   void begin_part() {
     m_cpu = raw_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     m_result.first_ns = raw_clock_ns(CLOCK_MONOTONIC);
@@ -128,7 +106,6 @@ private:
   const ako_measure_job& m_job;
   ako_measure_result& m_result;
   std::int64_t m_cpu = 0;
-  double m_crowding = 0; ///< as seen last
 };
 
 int check(ako_measure& context, const ako_measure_job& job) {
@@ -160,7 +137,6 @@ int run(ako_measure& context, const ako_measure_job& job, ako_measure_sink sink,
                      (job.timing == AKO_MEASURE_AUTO && job.cache == AKO_MEASURE_WARM);
   const std::uint32_t count = whole ? 1 : job.sets;
   context.intervals.assign(count, 0);
-  context.parts = 0;
   context.counters.reset();
   Pass pass(context, job, result);
   if (const int status = pass.warm_up()) return status;
@@ -168,7 +144,8 @@ int run(ako_measure& context, const ako_measure_job& job, ako_measure_sink sink,
 
   context.ticks.refine();
   for (std::uint32_t i = 0; i < count; ++i) {
-    const double ns = context.to_ns(context.intervals[i], whole ? context.parts : 1);
+    const double ns =
+        std::max(0.0, context.ticks.to_ns(context.intervals[i]) - context.ticks.overhead_ns());
     result.total_ns += ns;
     if (sink) sink(user, i, ns);
   }

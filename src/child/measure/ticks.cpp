@@ -109,43 +109,7 @@ std::uint64_t add_chain(std::uint64_t value, std::uint64_t addend, int rounds) {
   return value;
 }
 
-/// 16 additions to each of six independent values a round.
-void add_side_by_side(std::uint64_t addend, int rounds) {
-  std::uint64_t a = 1, b = 2, c = 3, d = 4, e = 5, f = 6;
-  for (int i = 0; i < rounds; ++i) {
-#if defined(__x86_64__)
-#define AKO_ADD6 "add %6,%0\n\tadd %6,%1\n\tadd %6,%2\n\tadd %6,%3\n\tadd %6,%4\n\tadd %6,%5\n\t"
-#define AKO_ADD24 AKO_ADD6 AKO_ADD6 AKO_ADD6 AKO_ADD6
-    asm volatile(AKO_ADD24 AKO_ADD24 AKO_ADD24 AKO_ADD24
-                 : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f)
-                 : "r"(addend));
-#undef AKO_ADD24
-#undef AKO_ADD6
-#else
-    for (int k = 0; k < 16; ++k) {
-      a += addend, b += addend, c += addend, d += addend, e += addend, f += addend;
-      asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
-    }
-#endif
-  }
-}
-
 } // namespace
-
-double crowding(const Ticks& ticks) {
-  constexpr int k_wide = 200, k_chain = 40; // rounds; about 1.9 and 1 us at 2.6 GHz
-  add_side_by_side(3, 1);                   // the code is in the cache when it is timed
-  std::uint64_t value = add_chain(1, 3, 1);
-  const auto begin = ticks.now();
-  add_side_by_side(3, k_wide);
-  const auto middle = ticks.now();
-  value = add_chain(value, 3, k_chain);
-  const auto end = ticks.now();
-  asm volatile("" : : "r"(value));
-  if (end <= middle) return 0; // a clock too coarse to tell
-  const double cycles_per_tick = 64.0 * k_chain / static_cast<double>(end - middle);
-  return static_cast<double>(middle - begin) * cycles_per_tick / (16.0 * k_wide);
-}
 
 double core_clock(const Ticks& ticks, std::int64_t ns) {
   constexpr int k_rounds = 1000; // 64,000 additions: some 20 us

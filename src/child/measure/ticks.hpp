@@ -59,7 +59,4 @@ private:
 /// Additions per ns of a dependent chain, best of short runs within about `ns`.
 double core_clock(const Ticks& ticks, std::int64_t ns);
 
-/// Cycles of six independent chains for one addition each: see ako_measure_crowding.
-double crowding(const Ticks& ticks);
-
 } // namespace ako::measure

@@ -64,9 +64,7 @@
 //   call       {set, function: "call"|"prepare"|"plan"} -> {ns, threads_before, threads_after,
 //               changed: [text]}
 //   sample     {sets, warmup_sets, warmup_ns, cache: "cold"|"warm", eviction: "every_call"|"once",
-//               warm_tensors, timing: "each"|"pass", stretch_calls (host: looks at the core
-//               between; 0 = none)} -> {call_ns: [number], pass_ns, calls, [stretches: [[ns, calls,
-//               crowding]], which add up to the two],
+//               warm_tensors, timing: "each"|"pass"} -> {call_ns: [number], pass_ns, calls,
 //               first_ns, last_ns, warmup_calls, warmup_spent_ns, evict_spent_ns,
 //               timer_overhead_ns, threads_before, threads_after, children, cpu_ns, cycles,
 //               instructions, cache_misses (-1 = not known), changed: [text], cache_state, [device:

@@ -184,12 +184,6 @@ Session::Answer Session::sample(const Json& body) {
   job.warmup_ns = static_cast<std::uint64_t>(
       std::max<std::int64_t>(0, base::get_or<std::int64_t>(body, "warmup_ns", 0)));
   add_spans(prepared, m_bytes, *warm_tensors);
-  std::vector<ako_measure_stretch> stretches;
-  if (const auto calls = base::get_or<std::int64_t>(body, "stretch_calls", 0); calls > 0) {
-    stretches.resize(job.sets);
-    job.stretches = stretches.data();
-    job.stretch_calls = static_cast<std::uint32_t>(std::min<std::int64_t>(calls, job.sets));
-  }
 
   std::vector<double> times;
   times.reserve(job.sets);
@@ -232,11 +226,6 @@ Session::Answer Session::sample(const Json& body) {
               {"libraries", came_along(*m_library)},
               {"changed", changed},
               {"cache_state", cold ? "cold-clean" : "warm"}};
-  if (job.stretches) {
-    Json& told = answer["stretches"] = Json::array();
-    for (std::uint32_t i = 0; i < result.stretches; ++i)
-      told.push_back({stretches[i].ns, stretches[i].calls, stretches[i].crowding});
-  }
   add_report(answer);
   return answer;
 }

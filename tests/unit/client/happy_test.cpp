@@ -76,31 +76,6 @@ TEST(Worker, AWarmPassCallsEverySetOnce) {
   EXPECT_EQ(bench.wrong_elements(6), 512);
 }
 
-TEST(Worker, StretchesAddUpToTheBlock) {
-  auto bench = Bench::make(512, 8);
-  auto worker = bench.worker(axpb_source());
-  ASSERT_OK(worker);
-  client::SampleJob job;
-  job.sets = first_sets(7);
-  job.cache = model::CacheState::warm;
-  job.stretch_calls = 2;
-  const auto warm = worker->sample(job);
-  ASSERT_OK(warm);
-  ASSERT_EQ(warm->stretches.size(), 4u);
-  EXPECT_EQ(warm->stretches[0].calls, 2);
-  EXPECT_EQ(warm->stretches[3].calls, 1);
-  double sum = 0;
-  for (const auto& each : warm->stretches) {
-    sum += each.ns;
-    EXPECT_GT(each.crowding, 0);
-  }
-  EXPECT_NEAR(sum, warm->pass_ns, 1000);
-  job.stretch_calls = 0;
-  const auto plain = worker->sample(job);
-  ASSERT_OK(plain);
-  EXPECT_TRUE(plain->stretches.empty());
-}
-
 TEST(Worker, ColdCallsAreTimedOneByOneAndTheProbeSaysThatTheyAreCold) {
   auto bench = Bench::make(1 << 18, 3, 0);
   auto worker = bench.worker(axpb_source());
