@@ -56,6 +56,7 @@ class Kills(DriveCase):
                 process.kill()
                 process.communicate()
                 kills += 1
+                longest *= 1.03  # a machine that has become busier must not keep it from going on
 
     def nothing_is_left_over(self, task):
         """What a kill leaves half-written or locked is gone once the campaign has gone on."""
