@@ -217,7 +217,8 @@ std::vector<std::string> broken_bounds(const std::vector<CellResult>& results,
       broken.push_back(fmt::format("{}: {} false wins in {} at the minimum gain", r.cell.name,
                                    minimum.improved, n));
     // Stated at 5 %: a gain that lies on the limit is no draw.
-    if (promises_no_false_win(r.cell) && stats::proportion(minimum.equivalent, n, k_sure).low > 0.05)
+    if (promises_no_false_win(r.cell) &&
+        stats::proportion(minimum.equivalent, n, k_sure).low > 0.05)
       broken.push_back(fmt::format("{}: {} of {} called equivalent at the minimum gain",
                                    r.cell.name, minimum.equivalent, n));
     if (r.at[at_one].trials == 0) continue;

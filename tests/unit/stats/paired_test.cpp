@@ -216,7 +216,8 @@ TEST(PairedTest, ClockOfTheOldSideCountsToo) {
   EXPECT_EQ(decided(series, plan).state, State::equivalent);
 }
 
-// Two one-sided tests at 5 %: a draw is said where the wider 99 % interval still reaches over a limit.
+// Two one-sided tests at 5 %: a draw is said where the wider 99 % interval still reaches over a
+// limit.
 TEST(PairedTest, DrawIsShownByItsOwnTest) {
   Plan plan = gpu_plan();
   plan.placement_spread = 0;
