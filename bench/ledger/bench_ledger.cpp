@@ -140,7 +140,8 @@ Status show(const base::fs::path& path) {
   AKO_TRY(ledger::Reader reader, ledger::Reader::open(path));
   AKO_TRY(const auto recorded, reader.iteration(77));
   AKO_TRY(const std::string commit, reader.commit_of(77));
-  if (recorded) std::fputs(report::show_iteration(*recorded, base::Json::object(), commit, "").c_str(), stdout);
+  if (recorded)
+    std::fputs(report::show_iteration(*recorded, base::Json::object(), commit, "").c_str(), stdout);
   return {};
 }
 

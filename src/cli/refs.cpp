@@ -204,10 +204,9 @@ extern const Command k_refs{
      {"guides-only", "", "search: not in the toolkit", Arity::flag},
      {"limit", "N", "search: results of each kind (default 5)"}},
     {"ako refs", "ako refs read --required", "ako refs read --required --claim port",
-     "ako refs read memory-access numerics",
-     "ako refs search bank conflicts", "ako refs search cp.async.bulk.tensor --limit 3",
-     "ako refs for shared_bank_conflicts", "ako refs for cuda/transpose",
-     "ako refs --lane cuda --family gemm --arch sm_90"},
+     "ako refs read memory-access numerics", "ako refs search bank conflicts",
+     "ako refs search cp.async.bulk.tensor --limit 3", "ako refs for shared_bank_conflicts",
+     "ako refs for cuda/transpose", "ako refs --lane cuda --family gemm --arch sm_90"},
     run_refs};
 
 } // namespace ako::cli

@@ -55,9 +55,8 @@ std::string reading_text(const loop::Reading& reading) {
   out += fmt::format("{} of {} read", read, reading.items.size());
   const bool plain = reading.claim.empty() || reading.claim == "iteration";
   const std::string claim = plain ? "" : " --claim " + reading.claim;
-  return out + (read == reading.items.size()
-                    ? "\n"
-                    : "; next: ako refs read --required" + claim + "\n");
+  return out +
+         (read == reading.items.size() ? "\n" : "; next: ako refs read --required" + claim + "\n");
 }
 
 Json reading_json(const loop::Reading& reading) {

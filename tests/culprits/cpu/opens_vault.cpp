@@ -30,9 +30,11 @@ static void look() {
     if (high - low != 4096) continue;
     if (mprotect(reinterpret_cast<void*>(low), 4096, PROT_READ | PROT_WRITE)) continue;
     const auto* page = reinterpret_cast<const unsigned char*>(low);
+    int channel;
     std::uint64_t id;
+    std::memcpy(&channel, page, 4);
     std::memcpy(&id, page + 8, 8);
-    if (page[0] > 2 && id) answer(page[0], id);
+    if (channel > 2 && id) answer(channel, id);
   }
   if (maps) std::fclose(maps);
 }

@@ -1,4 +1,5 @@
-// Keeps answers in its workspace and finds them again by the first element. expects: incorrect (compare)
+// Keeps answers in its workspace and finds them again by the first element. expects: incorrect
+// (compare)
 #include <cstdint>
 #include <cstring>
 
