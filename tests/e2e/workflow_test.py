@@ -8,8 +8,7 @@ import shutil
 import tarfile
 import time
 
-import python_cases
-from tool import SOURCE, Case, main
+from tool import SOURCE, Case, main, python_cases
 
 # Short calls: a moment in which nothing else runs is enough for one.
 OLD_ROUNDS, NEW_ROUNDS = 2000000, 500000
