@@ -122,7 +122,6 @@ void install_faults(Fault fault, long at) {
   g_state.seen = 0;
 }
 
-long calls_seen() { return g_state.seen; }
 void say_end_to(int fd) { g_state.end_fd = fd; }
 void acknowledged() { g_state.frames = 0; }
 void mend() { g_state.fault = Fault::none; }

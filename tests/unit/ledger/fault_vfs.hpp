@@ -13,7 +13,6 @@ enum class Fault {
 
 /// Makes the faulty layer the default of this process. `at` counts from 1.
 void install_faults(Fault fault, long at);
-long calls_seen();
 /// At its end the process says "died N\n" there: N frames of the log were written, in part or
 /// whole, since the last acknowledged().
 void say_end_to(int fd);

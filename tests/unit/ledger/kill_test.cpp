@@ -148,7 +148,7 @@ TEST_F(Kill, WhileTheLogIsMergedIntoTheFile) {
     auto to = Writer::open(origin(), Open::create);
     if (!to) return 1;
     long frames = 0, step = 0, events = 0;
-    for (; frames + 2 * step < k_merged_at; ++events) { // the third append from here passes it
+    for (; frames + 2 * step < k_merged_at; ++events) { // one or two appends short of it
       if (!to->append(Note{"finding", fmt::format("note {}", events), "me"})) return 2;
       const auto size = std::filesystem::file_size(origin().string() + "-wal");
       const long now = static_cast<long>(size) / k_frame;
@@ -160,30 +160,24 @@ TEST_F(Kill, WhileTheLogIsMergedIntoTheFile) {
   });
   ASSERT_EQ(filled.code, 0);
   const Start start{"merge", std::stoi(filled.said), true};
+  // A run to the end must have merged the log while the writer was open: then every call of the
+  // merge was among those at which a run before it was killed. How many calls that are differs from
+  // run to run, since each event's hash falls into another page of its index.
+  constexpr int k_not_merged = 3;
   const auto grow = [&](int out) {
+    const auto before = std::filesystem::file_size(path());
     auto to = Writer::open(path(), Open::existing);
     if (!to) return 1;
     say(out, "open\n");
     acknowledged();
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 12 && std::filesystem::file_size(path()) == before; ++i) {
       auto done = to->append(Note{"finding", fmt::format("grown {}", i), "me"});
       if (!done) return 2;
       say(out, done->hash + "\n");
       acknowledged();
     }
-    return 0;
+    return std::filesystem::file_size(path()) > before ? 0 : k_not_merged;
   };
-  copy_origin();
-  const ChildEnd counted = in_child([&](int out) {
-    install_faults(Fault::none, 0);
-    const auto before = std::filesystem::file_size(path());
-    auto to = Writer::open(path(), Open::existing);
-    for (int i = 0; i < 3; ++i)
-      if (!to->append(Note{"finding", fmt::format("grown {}", i), "me"})) return 1;
-    say(out, std::to_string(calls_seen()));
-    return std::filesystem::file_size(path()) > before ? 0 : 2; // still open: it was merged
-  });
-  ASSERT_EQ(counted.code, 0) << "the appends did not make SQLite merge the log";
   long at = 1;
   for (bool whole = false; !whole; ++at) {
     ASSERT_LT(at, 1000) << "the writer never came to its end";
@@ -193,14 +187,13 @@ TEST_F(Kill, WhileTheLogIsMergedIntoTheFile) {
       say_end_to(out);
       return grow(out);
     });
+    ASSERT_NE(end.code, k_not_merged) << "the appends did not make SQLite merge the log";
     ASSERT_TRUE(end.code == k_died || end.code == 0) << at;
     whole = end.code == 0;
     check(end, start, at);
     if (HasFailure()) return;
   }
   std::printf("merge: a kill at each of %ld calls\n", at - 2);
-  // What was counted is a writer that was not killed and not closed: a handful of calls apart.
-  EXPECT_GE(at - 2 + 8, std::stol(counted.said)) << "not every call was tried";
 }
 
 } // namespace
