@@ -30,7 +30,6 @@ constexpr std::int64_t k_grading_ns = 3'000'000, k_first_grading_ns = 20'000'000
 constexpr std::int64_t k_large_bytes = 32ll << 20;
 /// A buffer of which this share still looks like marks is graded whatever the lot says.
 constexpr double k_doubtful_share = 0.25;
-constexpr double k_audit_odds = 6.9; ///< -ln of one in a thousand
 constexpr std::int64_t k_audit_ns = 1'000'000'000;
 /// Calls at a shape before the one that is graded last, and the time that they may take, all shapes
 /// together.
@@ -461,15 +460,15 @@ private:
     return base::get_or<std::string>(place, "shape", "");
   }
 
-  /// A win that comes early leaves few calls graded. Whoever skips the work in a share of the calls
-  /// gains that share at most: so many timed calls are graded that a share as large as the gain
-  /// would have been seen but for one time in a thousand, as far as a second suffices.
+  /// A win that comes early leaves few calls graded: the rest of those that it takes are made here,
+  /// as far as a second suffices.
   base::Status audit() {
     if (!m_request.judged) return {};
-    const double gain = std::max(m_out.decision.gain.value, m_plan.min_gain);
     const int doubt = std::max(m_scrutiny, judge::scrutiny(m_out.weak));
-    const auto wanted =
-        (1 + doubt) * static_cast<std::int64_t>(std::ceil(k_audit_odds / std::max(gain, 0.01)));
+    // What the interval shows, not the estimate: that one may be far too large on a restless
+    // machine.
+    const std::int64_t wanted =
+        judge::calls_to_grade(std::max(m_out.decision.gain.low, m_plan.min_gain), doubt);
     m_audit_until = base::monotonic_ns() + (1 + doubt) * k_audit_ns;
     for (m_index = 0; m_index < m_request.shapes.size() && !m_out.ended; ++m_index) {
       if (m_graded[m_index] >= wanted || audit_is_over()) continue;

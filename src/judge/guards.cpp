@@ -333,4 +333,9 @@ int scrutiny(const std::vector<Evidence>& evidence) {
   return out;
 }
 
+std::int64_t calls_to_grade(double gain, int scrutiny) {
+  const double odds = std::log(0.001), share = std::clamp(gain, 0.01, 0.99);
+  return (1 + scrutiny) * static_cast<std::int64_t>(std::ceil(odds / std::log1p(-share)));
+}
+
 } // namespace ako::judge

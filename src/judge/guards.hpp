@@ -118,5 +118,9 @@ std::optional<model::Outcome> decide(const std::vector<model::Evidence>& evidenc
 /// How much more to look before a win counts: 0 no more than ever, 1 twice as many graded calls
 /// and a second opinion whatever the contract says, 2 three times as many.
 int scrutiny(const std::vector<model::Evidence>& evidence);
+/// Timed calls to grade at a shape before a win counts. Whoever skips the work in a share of the
+/// calls gains that share at most: a share as large as `gain` (what is shown of it, a fraction; at
+/// least 1 % is assumed) stays unseen one time in a thousand. `scrutiny` multiplies.
+std::int64_t calls_to_grade(double gain, int scrutiny);
 
 } // namespace ako::judge

@@ -4,6 +4,7 @@
 #include "judge/guards.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace {
 
@@ -194,6 +195,18 @@ TEST(Decide, OrderAndWeakSigns) {
   EXPECT_EQ(both->evidence.size(), 3u); // weak signs are kept beside what decided
   EXPECT_EQ(kind_of({wrong, stale}), OutcomeKind::stale);
   EXPECT_EQ(kind_of({new_kind}), OutcomeKind::suspect);
+}
+
+TEST(Audit, SharesOfTheGainAreSeen) {
+  for (double share : {0.02, 1.0 / 12, 0.3, 0.9}) {
+    const double unseen = std::pow(1 - share, static_cast<double>(judge::calls_to_grade(share, 0)));
+    EXPECT_LE(unseen, 0.001) << share;
+    EXPECT_GE(unseen, 0.001 * (1 - share)) << share << ": more than it takes";
+  }
+  EXPECT_EQ(judge::calls_to_grade(0.1, 2), 3 * judge::calls_to_grade(0.1, 0));
+  // No gain is shown, or nothing is known: as for 1 %; all of the time gone: two calls.
+  EXPECT_EQ(judge::calls_to_grade(-INFINITY, 0), judge::calls_to_grade(0.01, 0));
+  EXPECT_EQ(judge::calls_to_grade(1, 0), 2);
 }
 
 } // namespace
