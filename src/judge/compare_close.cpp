@@ -1,16 +1,13 @@
+#include "base/parallel.hpp"
 #include "inputs/codec.hpp"
 #include "judge/methods.hpp"
 #include "judge/ordinary.hpp"
 #include "judge/rows.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
-#include <functional>
-#include <system_error>
-#include <thread>
 
 namespace ako::judge {
 namespace {
@@ -533,23 +530,6 @@ private:
 
 constexpr std::int64_t k_part_elements = 1 << 20, k_most_parts = 64;
 
-/// Calls do(0) .. do(count - 1), each once, on as many threads as there are processors.
-void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next{0};
-  const auto take = [&] {
-    for (std::size_t i = next++; i < count; i = next++) work(i);
-  };
-  std::vector<std::thread> helpers;
-  const std::size_t most = std::max(1u, std::thread::hardware_concurrency());
-  try {
-    while (helpers.size() + 1 < std::min(most, count)) helpers.emplace_back(take);
-  } catch (const std::system_error&) {
-    // Fewer threads than wished for: the rest is done by those that are there.
-  }
-  take();
-  for (std::thread& helper : helpers) helper.join();
-}
-
 } // namespace
 
 base::Expected<CompareResult> compare_close(const CompareRequest& request) {
@@ -568,7 +548,8 @@ base::Expected<CompareResult> compare_close(const CompareRequest& request) {
   const auto one = [&](std::size_t part) {
     (part == 0 ? whole : behind[part - 1]).run(plan, cuts[part], cuts[part + 1]);
   };
-  in_parallel(static_cast<std::size_t>(wanted), one);
+  // Measured processes stand still meanwhile: their cores are free.
+  base::in_parallel(static_cast<std::size_t>(wanted), base::cores_at_start(), one);
   for (const Close& part : behind) whole.merge(part);
   return whole.finish();
 }

@@ -1,6 +1,7 @@
 #include "keeper/buffers.hpp"
 
 #include "base/hash.hpp"
+#include "base/parallel.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,9 +12,18 @@ namespace ako::keeper {
 using base::ErrorKind;
 using model::TensorRole;
 
+namespace {
+
+/// Elements that one thread fills at a time, and bytes below which one thread does it all.
+constexpr std::int64_t k_part_elements = 1 << 19;
+constexpr std::int64_t k_alone_bytes = 4 << 20;
+
+} // namespace
+
 base::Expected<std::unique_ptr<Store>> Buffers::make(model::ArenaPlan plan,
                                                      std::vector<protocol::ArenaTensor> tensors,
-                                                     const std::string& tag) {
+                                                     const std::string& tag,
+                                                     std::vector<int> cores) {
   AKO_TRY_STATUS(check_plan(plan, tensors.size()));
   auto made = std::make_unique<Buffers>();
   auto& buffers = *made;
@@ -24,6 +34,7 @@ base::Expected<std::unique_ptr<Store>> Buffers::make(model::ArenaPlan plan,
   buffers.m_plan = std::move(plan);
   buffers.m_tensors = std::move(tensors);
   buffers.m_red_seed = random_word();
+  buffers.m_cores = std::move(cores);
   buffers.m_sums.resize(buffers.m_plan.places.size());
   buffers.m_poisoned.resize(buffers.m_plan.places.size());
   for (const auto& place : buffers.m_plan.places) buffers.lay_red_zones(place);
@@ -57,17 +68,16 @@ base::Status Buffers::fill(const FillRequest& request, FillLibrary& library) {
     AKO_TRY(const auto sources, library.sources(order));
     AKO_TRY(const auto filler,
             inputs::Filler::make(tensor.resolved, order.spec, request.recipe, sources));
+    std::vector<std::size_t> places;
     for (std::size_t i = 0; i < m_plan.places.size(); ++i) {
       const auto& place = m_plan.places[i];
       if (place.tensor != order.tensor || !wanted(place, request.sets)) continue;
       if (request.fresh_only && tensor.lifetime == model::Lifetime::static_ && m_sums[i]) continue;
-      const inputs::StreamId stream{request.seed, static_cast<std::uint32_t>(place.tensor),
-                                    static_cast<std::uint32_t>(place.set), request.epoch};
-      const auto bytes = bytes_of(place);
-      AKO_TRY_STATUS(filler.fill(bytes, stream));
-      m_sums[i] = base::checksum(bytes);
-      lay_red_zones(place);
+      places.push_back(i);
     }
+    // A user's function was never promised that it would be called twice at a time.
+    const bool alone = order.spec.kind == model::Fill::custom;
+    AKO_TRY_STATUS(fill_places(filler, request, places, alone));
   }
   for (const auto& place : m_plan.places) {
     const auto& tensor = tensor_of(place);
@@ -77,6 +87,34 @@ base::Status Buffers::fill(const FillRequest& request, FillLibrary& library) {
       std::fill(bytes.begin(), bytes.end(), std::byte{0});
     }
   }
+  return {};
+}
+
+/// Large ones in parts on several cores: nothing is timed while buffers are filled.
+base::Status Buffers::fill_places(const inputs::Filler& filler, const FillRequest& request,
+                                  const std::vector<std::size_t>& places, bool alone) {
+  if (places.empty()) return {};
+  const auto& tensor = tensor_of(m_plan.places[places.front()]).resolved;
+  alone = alone || tensor.bytes * static_cast<std::int64_t>(places.size()) < k_alone_bytes;
+  const std::int64_t part =
+      alone ? std::max<std::int64_t>(tensor.span_elements, 1) : k_part_elements;
+  const auto parts =
+      static_cast<std::size_t>(std::max<std::int64_t>(1, (tensor.span_elements + part - 1) / part));
+  std::vector<base::Status> failed(places.size() * parts);
+  const std::vector<int> cores = alone ? std::vector<int>{} : m_cores;
+  base::in_parallel(failed.size(), cores, [&](std::size_t n) {
+    const auto& place = m_plan.places[places[n / parts]];
+    const inputs::StreamId stream{request.seed, static_cast<std::uint32_t>(place.tensor),
+                                  static_cast<std::uint32_t>(place.set), request.epoch};
+    const std::int64_t first = static_cast<std::int64_t>(n % parts) * part;
+    failed[n] = filler.fill_part(bytes_of(place), stream, first,
+                                 std::min(part, tensor.span_elements - first));
+  });
+  for (auto& each : failed) AKO_TRY_STATUS(std::move(each));
+  base::in_parallel(places.size(), cores, [&](std::size_t n) {
+    m_sums[places[n]] = base::checksum(bytes_of(m_plan.places[places[n]]));
+    lay_red_zones(m_plan.places[places[n]]);
+  });
   return {};
 }
 
@@ -131,18 +169,24 @@ void Buffers::check_content(std::size_t index, BufferFinding& finding) const {
 
 base::Expected<std::vector<BufferFinding>> Buffers::check(const std::vector<int>& sets,
                                                           std::int64_t& bytes_checked) {
-  std::vector<BufferFinding> findings;
+  std::vector<std::size_t> places;
+  std::int64_t bytes = 0;
   for (std::size_t i = 0; i < m_plan.places.size(); ++i) {
-    const auto& place = m_plan.places[i];
-    if (!wanted(place, sets)) continue;
-    BufferFinding finding;
-    finding.tensor = place.tensor;
-    finding.set = place.set;
-    check_red_zones(place, finding);
-    check_content(i, finding);
-    bytes_checked += place.bytes + 2 * m_plan.red_zone_bytes;
-    if (!finding.clean()) findings.push_back(finding);
+    if (!wanted(m_plan.places[i], sets)) continue;
+    places.push_back(i);
+    bytes += m_plan.places[i].bytes + 2 * m_plan.red_zone_bytes;
   }
+  bytes_checked += bytes;
+  std::vector<BufferFinding> findings(places.size());
+  const std::vector<int> cores = bytes < k_alone_bytes ? std::vector<int>{} : m_cores;
+  base::in_parallel(places.size(), cores, [&](std::size_t n) {
+    const auto& place = m_plan.places[places[n]];
+    findings[n].tensor = place.tensor;
+    findings[n].set = place.set;
+    check_red_zones(place, findings[n]);
+    check_content(places[n], findings[n]);
+  });
+  std::erase_if(findings, [](const BufferFinding& each) { return each.clean(); });
   return findings;
 }
 

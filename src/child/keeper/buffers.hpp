@@ -11,8 +11,10 @@ namespace ako::keeper {
 
 class Buffers final : public Store {
 public:
-  static base::Expected<std::unique_ptr<Store>>
-  make(model::ArenaPlan plan, std::vector<protocol::ArenaTensor> tensors, const std::string& tag);
+  static base::Expected<std::unique_ptr<Store>> make(model::ArenaPlan plan,
+                                                     std::vector<protocol::ArenaTensor> tensors,
+                                                     const std::string& tag,
+                                                     std::vector<int> cores = {});
 
   std::vector<int> fds() const override { return {m_fd.get()}; }
   base::Status fill(const FillRequest& request, FillLibrary& library) override;
@@ -33,6 +35,8 @@ private:
   std::span<std::byte> bytes_of(const model::BufferPlace& place) const;
   void lay_red_zones(const model::BufferPlace& place);
   void check_red_zones(const model::BufferPlace& place, BufferFinding& finding) const;
+  base::Status fill_places(const inputs::Filler& filler, const FillRequest& request,
+                           const std::vector<std::size_t>& places, bool alone);
   void check_content(std::size_t index, BufferFinding& finding) const;
   const protocol::ArenaTensor& tensor_of(const model::BufferPlace& place) const {
     return m_tensors[static_cast<std::size_t>(place.tensor)];
@@ -43,6 +47,7 @@ private:
   base::UniqueFd m_fd;
   base::Mapping m_mapping;
   std::uint64_t m_red_seed = 0;
+  std::vector<int> m_cores;                                ///< that work on large buffers
   std::vector<std::optional<std::uint64_t>> m_sums;        ///< per place: inputs as filled
   std::vector<std::optional<inputs::Sentinel>> m_poisoned; ///< per place: with what
 };

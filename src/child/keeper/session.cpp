@@ -1,11 +1,13 @@
 #include "keeper/session.hpp"
 
+#include "base/parallel.hpp"
 #include "keeper/buffers.hpp"
 #include "keeper/keeper.hpp"
 #include "keeper/machine.hpp"
 #include "measure/cache.hpp"
 #include "protocol/crash.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -69,6 +71,12 @@ Session::Answer Session::configure(const Json& body) {
   AKO_TRY(const auto cores, protocol::get_ints(body, "cores"));
   AKO_TRY(auto evict_bytes, base::get<std::int64_t>(body, "evict_bytes"));
   m_library = std::make_unique<FillLibrary>(task_dir);
+  // Between blocks the cores that are measured on have nothing else to do.
+  m_cores = base::cores_at_start();
+  for (const int core : cores)
+    if (core >= 0 && core < CPU_SETSIZE &&
+        std::find(m_cores.begin(), m_cores.end(), core) == m_cores.end())
+      m_cores.push_back(core);
   if (!cores.empty()) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -138,7 +146,7 @@ Session::Answer Session::create(const Json& body) {
   if (m_device) {
     AKO_TRY(store, m_device->make_store(std::move(plan), std::move(tensors)));
   } else {
-    AKO_TRY(store, Buffers::make(std::move(plan), std::move(tensors), tag));
+    AKO_TRY(store, Buffers::make(std::move(plan), std::move(tensors), tag, m_cores));
   }
   const auto [at, made] = m_arenas.emplace(id, std::move(store));
   return Reply{Json::object(), at->second->fds()};

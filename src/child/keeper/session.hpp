@@ -47,6 +47,7 @@ private:
 
   int m_channel;
   measure::Ticks m_ticks;
+  std::vector<int> m_cores; ///< for work between blocks
   std::unique_ptr<FillLibrary> m_library;
   base::UniqueFd m_evict, m_evict_read_only;
   std::optional<base::Mapping> m_evict_unwritten; ///< shared already, to be written next

@@ -109,6 +109,40 @@ TEST(Keeper, EqualFillsAreEqualAndEpochsDiffer) {
   ASSERT_EQ(first->size(), bench.arena->plan().places.size());
 }
 
+TEST(Keeper, LargeBuffersAreFilledInPartsAsOneThreadWouldFillThem) {
+  auto bench = Bench::make(3 * (1 << 19) + 1000, 2);
+  const auto job = bench.fill_job(1);
+  ASSERT_TRUE(bench.keeper.fill(*bench.arena, job));
+  const auto& tensor = bench.shape.tensors.at(0);
+  for (const int set : {0, 1}) {
+    std::vector<std::byte> expected(static_cast<std::size_t>(tensor.bytes));
+    const inputs::StreamId stream{job.seed, 0, static_cast<std::uint32_t>(set), 1};
+    ASSERT_TRUE(
+        inputs::fill(expected, tensor, bench.contract.tensors.at(0).fill, job.recipe, stream));
+    const auto got = bench.arena->bytes(0, set);
+    ASSERT_EQ(got.size(), expected.size());
+    EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.size()), 0) << set;
+  }
+}
+
+TEST(Keeper, LargeBuffersAreLookedAtAsSmallOnesAre) {
+  auto bench = Bench::make(3 << 20, 2);
+  auto worker = bench.worker(writes("if (x[0] == x[0]) { x[n - 1] += 1; y[n] = 0; }"));
+  ASSERT_TRUE(worker && worker->call(1));
+  const auto report = bench.keeper.check(*bench.arena);
+  ASSERT_TRUE(report);
+  std::int64_t changed = 0, unwritten = 0, overrun = 0;
+  for (const auto& each : report->buffers) {
+    changed += each.tensor == 0 && each.set == 1 && each.input_changed;
+    unwritten += each.tensor == 1 && each.set == 0 && each.unwritten == 3 << 20;
+    overrun += each.tensor == 1 && each.set == 1 && each.red_after > 0;
+  }
+  EXPECT_EQ(changed, 1);
+  EXPECT_EQ(unwritten, 1);
+  EXPECT_EQ(overrun, 1);
+  EXPECT_EQ(report->buffers.size(), 3u);
+}
+
 TEST(Keeper, AFillOfFreshTensorsLeavesStaticOnesAsTheyAre) {
   auto bench = Bench::make(4096, 2);
   const auto before = *bench.keeper.checksum_inputs(*bench.arena);
