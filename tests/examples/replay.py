@@ -8,7 +8,8 @@ that were the incumbent then, by `ako compare` in a fresh copy of the task. impr
 incorrect must come out as recorded. A draw on record (equivalent or undecided) must not become a
 claim: how near to nothing it is measured is a matter of noise, that it is no win is not. A run that the machine disturbed, or in which
 a recorded win or loss came out undecided, is repeated, at most REPEATS times a candidate and SECONDS in
-all; what is then still open is not settled, and the exit 77. Any other outcome than the recorded one fails.
+all; what is then still open is not settled, and the exit 77. Any other outcome than the recorded one fails,
+and so does a run that settles less than half of them, or leaves one open that needs no quiet: `incorrect`.
 """
 import argparse
 import json
@@ -72,6 +73,7 @@ def main() -> int:
                 again += 1
             if still_open:
                 unsettled += 1
+                failures += row["outcome"] == "incorrect"
                 print(f"UNKNOWN {row['number']}  recorded {row['outcome']:<11} the machine was never quiet enough: {reply['outcome']}")
                 incumbent = row["number"] if row["decision"] == "keep" else incumbent
                 continue
@@ -85,6 +87,9 @@ def main() -> int:
                   + ("" if same else f"  {(verdict.get('outcome') or {}).get('reason') or reply['error']}"))
             if row["decision"] == "keep":
                 incumbent = row["number"]
+    if 2 * unsettled > len(rows):
+        failures += 1
+        print("FAILED  too few are settled for a replay to say anything")
     print(f"{len(rows) - failures - unsettled} of {len(rows)} recorded outcomes reached again, {unsettled} not settled; "
           f"{again} runs repeated on a busy machine")
     return 1 if failures else UNSETTLED if unsettled else 0
