@@ -16,7 +16,8 @@ class Help(Case):
         """What `ako --help` lists."""
         reply = self.run_text("--help")
         self.assertEqual(reply.code, 0)
-        listed = re.findall(r"(?m)^  ([a-z]+) {2,}\S", reply.out[reply.out.index("SUBCOMMANDS:"):])
+        self.assertRegex(reply.out, r"(?mi)^subcommands:$")
+        listed = re.findall(r"(?m)^  ([a-z]+) {2,}\S", re.split(r"(?mi)^subcommands:$", reply.out)[1])
         self.assertGreaterEqual(set(listed), KNOWN)
         self.assertEqual(len(listed), len(set(listed)))
         return listed

@@ -229,11 +229,12 @@ class CannotJudge(Case):
         task = self.make_task()
         self.edit(task / "task.toml", 'file = "solution/halve.cpp", symbol = "halve"',
                   'file = "solution/halve.cpp", symbol = "havle"')
-        self.cannot(task, "build:solution", "havle", where="solution/halve.cpp", next="ako check")
+        self.cannot(task, "build:solution", "havle", where="solution/halve.cpp, function havle", next="ako check")
         task = self.make_task(self.folder / "other")
         self.edit(task / "task.toml", 'file = "input/reference.cpp", symbol = "halve"',
                   'file = "input/reference.cpp", symbol = "havle"')
-        self.cannot(task, None, ("havle", "reference.entry.symbol"), where="input/reference.cpp", next="", kind="early")
+        self.cannot(task, None, ("havle", "reference.entry.symbol"), where="input/reference.cpp, function havle",
+                    next="reference.entry.symbol", kind="early")
 
 
 if __name__ == "__main__":
