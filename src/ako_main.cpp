@@ -1,6 +1,7 @@
 // ako: parse, run one command, print its reply, exit with its code. The architecture in prose:
 // ARCHITECTURE.md.
 #include "ako_agents.hpp"
+#include "ako_bug.hpp"
 
 #include "base/log.hpp"
 #include "cli/command.hpp"
@@ -58,6 +59,12 @@ int finish(const std::string& command, const base::Expected<cli::Reply>& reply, 
   return delivered(exit);
 }
 
+/// Whose words are answered, and how: for a bug that shows while they are carried out.
+std::string g_command;
+bool g_json = false;
+
+int tell_bug(const base::Error& error) { return finish(g_command, tl::unexpected(error), g_json); }
+
 /// A standard descriptor that the caller closed would be the next file that is opened, and what is
 /// printed would go into that. In its place stands one that refuses.
 void hold_standard_descriptors() {
@@ -68,6 +75,7 @@ void hold_standard_descriptors() {
 int run(int argc, char** argv) {
   cli::add_commands(agent_commands());
   cli::Invocation invocation = cli::parse(argc, argv);
+  g_command = invocation.command ? invocation.command->name : invocation.command_name;
   if (invocation.error)
     return finish(invocation.command_name, tl::unexpected(*invocation.error),
                   invocation.context.json);
@@ -79,6 +87,7 @@ int run(int argc, char** argv) {
                       : invocation.verbosity > 0 ? base::LogLevel::verbose
                                                  : base::LogLevel::normal);
   loop::install_interrupt_handler();
+  break_on_purpose();
   return finish(invocation.command->name,
                 invocation.command->run(invocation.context, invocation.arguments),
                 invocation.context.json);
@@ -88,17 +97,11 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   hold_standard_descriptors();
+  for (int i = 1; i < argc; ++i) g_json |= std::string_view(argv[i]) == "--json";
+  end_by_bugs(tell_bug);
   try {
     return run(argc, argv);
   } catch (const std::exception& problem) {
-    base::Error error{base::ErrorKind::internal,
-                      std::string("a bug in ako: ") + problem.what(),
-                      {},
-                      {},
-                      {},
-                      "please report it with the command line and this message"};
-    bool json = false;
-    for (int i = 1; i < argc; ++i) json |= std::string_view(argv[i]) == "--json";
-    return finish("", tl::unexpected(error), json);
+    return tell_bug(bug_error(problem.what(), {}));
   }
 }

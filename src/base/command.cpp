@@ -1,6 +1,8 @@
 // run_command() of process.hpp: one poll loop over both pipes and the child's end.
 #include "base/process.hpp"
 
+#include "base/shell.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -8,6 +10,15 @@
 #include <unistd.h>
 
 namespace ako::base {
+
+std::string shell_word(const std::string& word) {
+  const bool plain =
+      !word.empty() && word.find_first_of(" \t\n'\"\\$&|;<>()*?[]{}`!#~") == std::string::npos;
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
 
 namespace {
 

@@ -453,6 +453,20 @@ std::vector<Function> find_functions(std::string_view text) {
   return Scanner(Lexer(text).run()).run();
 }
 
+int find_assembled_file(std::string_view text) {
+  const std::string clean = without_comments(text);
+  for (const std::string_view directive : {".incbin", ".include"})
+    for (std::size_t at = clean.find(directive); at != std::string::npos;
+         at = clean.find(directive, at + 1)) {
+      // A quotation mark follows, escaped in a string; x.include("...") has a bracket before it.
+      const std::size_t next = clean.find_first_not_of(" \t", at + directive.size());
+      if (next != std::string::npos && (clean[next] == '"' || clean[next] == '\\'))
+        return 1 + static_cast<int>(std::count(
+                       clean.begin(), clean.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    }
+  return 0;
+}
+
 std::vector<Include> find_includes(std::string_view text) {
   const std::string clean = without_comments(text);
   std::vector<Include> includes;

@@ -39,5 +39,8 @@ struct Include {
 /// preprocessor lines are skipped; both branches of an #if are read.
 std::vector<Function> find_functions(std::string_view text);
 std::vector<Include> find_includes(std::string_view text);
+/// The first line whose inline assembly reads a file (.incbin, .include), outside comments; 0 =
+/// none.
+int find_assembled_file(std::string_view text);
 
 } // namespace ako::base

@@ -1,5 +1,8 @@
 #include "base/error.hpp"
 
+#include "base/bug.hpp"
+
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -67,7 +70,16 @@ tl::unexpected<Error> fail_errno(std::string message, std::string where, int err
                .next = remedy(errno_value)});
 }
 
+namespace {
+
+std::atomic<BugHook> g_bug_hook = nullptr;
+
+} // namespace
+
+void set_bug_hook(BugHook hook) { g_bug_hook = hook; }
+
 void check_failed(const char* condition, const char* file, int line, const std::string& note) {
+  if (const BugHook hook = g_bug_hook) hook({condition, file, line, note});
   std::fprintf(stderr, "ako: bug: %s:%d: %s does not hold: %s\n", file, line, condition,
                note.c_str());
   std::abort();

@@ -1,5 +1,6 @@
 #include "loop/check.hpp"
 #include "cli/command.hpp"
+#include "cli/whole.hpp"
 #include "cli/words.hpp"
 #include "lanes/registry.hpp"
 #include "loop/not_judged.hpp"
@@ -67,6 +68,10 @@ base::Expected<Reply> run_check(const Context& context, const Arguments& argumen
   reply.text +=
       fmt::format("{}: {} of {} steps hold ({:.1f} s)\n", sentence,
                   result.test.steps.size() - failed, result.test.steps.size(), result.test.seconds);
+  if (failed != 0 && result.why && !result.unsettled) {
+    reply.error = whole(*result.why, "check");
+    reply.text += closing_text(*reply.error);
+  }
   if (failed == 0 && !result.unsettled && depth == loop::CheckDepth::whole)
     reply.text += "next: ako baseline\n";
   reply.data = {{"contract", model::to_json(session.contract())},

@@ -26,6 +26,9 @@ struct Reply {
   std::optional<model::OutcomeKind> outcome; ///< decides the exit code where there is one
   std::optional<model::Fault> fault;
   std::vector<std::string> warnings;
+  /// With an outcome that is a failure: what was wrong, where, and what to do. Its kind gives the
+  /// same exit code as the outcome; `text` says it too.
+  std::optional<base::Error> error;
 };
 
 /// Help of --device, the same in every command that measures.

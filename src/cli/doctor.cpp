@@ -1,6 +1,7 @@
 #include "base/fs.hpp"
 #include "cli/command.hpp"
 #include "cli/finding.hpp"
+#include "cli/whole.hpp"
 #include "client/keeper.hpp"
 #include "client/worker.hpp"
 #include "executors/runner.hpp"
@@ -100,6 +101,33 @@ void add_sandbox(std::vector<Finding>& out) {
   worker->quit();
 }
 
+/// Why nothing can be judged here at all: a lane, a device or a guard may be missing, these may
+/// not.
+std::optional<base::Error> nothing_runs(const std::vector<Finding>& findings) {
+  constexpr const char* k_needed = "git, ako's own children, and one lane that works";
+  const auto error = [](std::string where, const Finding& finding) {
+    return base::Error{base::ErrorKind::environment,
+                       "nothing can be judged on this machine as it is",
+                       std::move(where),
+                       finding.state + ": " + finding.detail.substr(0, finding.detail.find('\n')),
+                       k_needed,
+                       finding.next.empty() ? "mend it, then: ako doctor" : finding.next};
+  };
+  const Finding* lane = nullptr;
+  bool works = false;
+  for (const auto& finding : findings) {
+    const bool broken = finding.state == "broken";
+    if (finding.what == "git" && finding.state == "missing") return error("git", finding);
+    if ((finding.what == "children" || finding.what == "sandbox") && broken)
+      return error(finding.what, finding);
+    if (!finding.what.starts_with("lane ")) continue;
+    if (lane == nullptr) lane = &finding;
+    works = works || finding.state == "ok";
+  }
+  if (works || lane == nullptr) return std::nullopt;
+  return error("every lane", *lane);
+}
+
 base::Expected<Reply> run_doctor(const Context& context, const Arguments&) {
   std::vector<Finding> findings;
   const loop::HostFacts host = loop::host_facts();
@@ -132,6 +160,11 @@ base::Expected<Reply> run_doctor(const Context& context, const Arguments&) {
                     {"next", finding.next}});
   }
   reply.data["findings"] = std::move(rows);
+  if (auto trouble = nothing_runs(findings)) {
+    reply.outcome = model::OutcomeKind::environment;
+    reply.text += closing_text(*trouble);
+    reply.error = std::move(*trouble);
+  }
   return reply;
 }
 
@@ -142,7 +175,9 @@ extern const Command k_doctor{
     "what this machine has, what is missing and how to get it",
     "Looks for compilers, git, ako's own children, what the kernel gives to keep a candidate in,\n"
     "hardware counters, devices and their libraries, and tries each of them. For whatever is\n"
-    "missing: why, and what to do.",
+    "missing: why, and what to do. Exit 3 where nothing can be judged at all: without git, "
+    "without\n"
+    "ako's own children, or without one lane that works.",
     {},
     {},
     {"ako doctor", "ako doctor --json"},

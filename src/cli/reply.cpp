@@ -3,6 +3,7 @@
 #include "report/text/words.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace ako::cli {
 
@@ -84,6 +85,17 @@ base::Error whole(base::Error error, const std::string& command) {
   return error;
 }
 
+std::string closing_text(const base::Error& error) {
+  const std::pair<const char*, const std::string*> parts[] = {{"where:", &error.where},
+                                                              {"found:", &error.found},
+                                                              {"allowed:", &error.allowed},
+                                                              {"next:", &error.next}};
+  std::string text = error.message + "\n";
+  for (const auto& [name, said] : parts)
+    if (!said->empty()) text += fmt::format("  {:<8} {}\n", name, *said);
+  return text;
+}
+
 std::string printable(std::string_view text) {
   const auto harmless = [](char c) { return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\t'; };
   std::string out;
@@ -109,7 +121,7 @@ base::Json envelope(const std::string& command, const base::Expected<Reply>& rep
                                           : model::Fault::none;
     out["fault"] = model::to_string(fault);
     out["data"] = reply->data;
-    out["error"] = base::Json();
+    out["error"] = reply->error ? error_json(whole(*reply->error, command)) : base::Json();
     out["warnings"] = reply->warnings;
   } else {
     out["outcome"] = base::Json();

@@ -12,6 +12,9 @@ namespace ako::cli {
 /// nobody who saw it knew better. A stop by the user allows nothing.
 base::Error whole(base::Error error, const std::string& command);
 
+/// The lines that end an answer which tells of a failure: message, where, found, allowed, next.
+std::string closing_text(const base::Error& error);
+
 /// Text as a terminal may get it: of a kernel's source, or of what it printed, no control character
 /// but line breaks and tabs gets through, and no mark that reorders what is read.
 std::string printable(std::string_view text);

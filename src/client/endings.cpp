@@ -159,6 +159,7 @@ WorkerFailure failure_of(const Incident& incident, const std::string& during,
   case Incident::Kind::late: failure.kind = FailureKind::hung; break;
   case Incident::Kind::flood: failure.kind = FailureKind::output_flood; break;
   case Incident::Kind::disk: failure.kind = FailureKind::disk_filled; break;
+  case Incident::Kind::threads: failure.kind = FailureKind::too_many_threads; break;
   case Incident::Kind::local:
     failure.kind = FailureKind::environment;
     failure.error = incident.error;

@@ -24,6 +24,7 @@ namespace ako::client {
   X(violation)          /* bytes on the private channel that the worker cannot have sent        */ \
   X(output_flood)       /* printed more than the cap                                            */ \
   X(disk_filled)        /* wrote more than the cap into its private folder                      */ \
+  X(too_many_threads)   /* ran more threads than the bound                                      */ \
   X(forbidden_call)     /* a system call that the sandbox does not allow                        */ \
   X(out_of_memory)      /* ended for want of memory that it took itself                         */ \
   X(environment)        /* not the candidate's doing: `error` says what                         */
@@ -45,8 +46,8 @@ struct WorkerFailure {
   std::string text; ///< one sentence: `called exit(0)`, `SIGSEGV writing 4 bytes past "out" ...`
   /// crashed: {signal, signal_name, code, address, ip, fault:{arena, zone: "buffer"|"red_zone"|
   /// "outside", tensor, set, offset}}; returned_error: {code, set}; violation: {bytes (hex), why};
-  /// forbidden_call: {number, name}; output_flood: {bytes}; disk_filled: {bytes}; load_failed:
-  /// {loader}.
+  /// forbidden_call: {number, name}; output_flood: {bytes}; disk_filled: {bytes};
+  /// too_many_threads: {threads}; load_failed: {loader}.
   base::Json data;
   std::string during; ///< the command in flight: "load", "call", "sample", ...
   base::Error error;  ///< environment only

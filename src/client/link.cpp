@@ -1,6 +1,7 @@
 #include "client/link.hpp"
 
 #include "base/frame.hpp"
+#include "client/processes.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,7 +23,9 @@ using IncidentKind = Incident::Kind;
 namespace {
 
 constexpr int k_channel = 3, k_crash = 4;
-constexpr std::int64_t k_folder_interval_ns = 200'000'000;
+constexpr std::int64_t k_use_interval_ns = 200'000'000;
+/// Answers come faster than that while something short is timed: none of them shall wait for this.
+constexpr std::int64_t k_threads_interval_ns = 20'000'000;
 constexpr std::int64_t k_grace_ns = 500'000'000; ///< between closing the channel and ending
 
 std::uint64_t random_id() {
@@ -94,6 +97,7 @@ base::Expected<Link> Link::start(const LinkOptions& options) {
   link.m_flood_bytes = options.flood_bytes;
   link.m_disk_bytes = options.disk_bytes;
   link.m_folder = options.watched_folder;
+  link.m_most_threads = options.most_threads;
   link.m_alive = true;
   return link;
 }
@@ -144,7 +148,7 @@ base::Result<Json, Incident> Link::ask(protocol::Kind kind, const Json& body, De
     *received = std::move(*passed);
   }
   if (auto incident = drain()) return tl::unexpected(std::move(*incident));
-  if (auto incident = check_folder()) return tl::unexpected(std::move(*incident));
+  if (auto incident = check_use()) return tl::unexpected(std::move(*incident));
   return std::move(*answer);
 }
 
@@ -186,7 +190,7 @@ std::optional<Incident> Link::wait_round(Deadline deadline, bool& readable) {
   if (readable) return std::nullopt; // an answer that came before the end is still an answer
   if (entries[3].revents & POLLIN) return died();
   if (deadline.passed()) return fatal(IncidentKind::late, "did not answer before the deadline");
-  if (base::monotonic_ns() - m_folder_checked_ns > k_folder_interval_ns) return check_folder();
+  if (base::monotonic_ns() - m_use_checked_ns > k_use_interval_ns) return check_use();
   return std::nullopt;
 }
 
@@ -212,9 +216,21 @@ std::optional<Incident> Link::drain() {
   return std::nullopt;
 }
 
-std::optional<Incident> Link::check_folder() {
+std::optional<Incident> Link::check_threads() {
+  const std::int64_t now = base::monotonic_ns();
+  if (m_most_threads <= 0 || now - m_threads_checked_ns < k_threads_interval_ns)
+    return std::nullopt;
+  m_threads_checked_ns = now;
+  const int threads = threads_below(m_process->pid());
+  if (threads <= m_most_threads) return std::nullopt;
+  return fatal(IncidentKind::threads, fmt::format("ran more than {} threads", m_most_threads),
+               Json{{"threads", threads}});
+}
+
+std::optional<Incident> Link::check_use() {
   if (m_folder.empty()) return std::nullopt;
-  m_folder_checked_ns = base::monotonic_ns();
+  m_use_checked_ns = base::monotonic_ns();
+  if (auto incident = check_threads()) return incident;
   const auto bytes = folder_bytes(m_folder, m_disk_bytes);
   if (bytes <= m_disk_bytes) return std::nullopt;
   return fatal(IncidentKind::disk, fmt::format("wrote more than {} bytes of files", m_disk_bytes),

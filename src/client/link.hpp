@@ -27,6 +27,7 @@ struct Incident {
     violation, ///< bytes that the child cannot have sent: now killed
     flood,     ///< printed too much: now killed
     disk,      ///< wrote too much: now killed
+    threads,   ///< runs too many threads: now killed
     local      ///< ako's own end failed: error
   };
   Kind kind = Kind::local;
@@ -45,6 +46,7 @@ struct LinkOptions {
   std::int64_t flood_bytes = 64 << 20;  ///< of both
   std::filesystem::path watched_folder; ///< its size is watched when not empty
   std::int64_t disk_bytes = 0;
+  int most_threads = 0; ///< of all its processes, watched where a folder is; 0 = any
   base::Limits limits;
 };
 
@@ -78,7 +80,8 @@ private:
   std::optional<Incident> wait_round(base::Deadline deadline, bool& readable);
   std::optional<Incident> receive(std::span<std::byte> bytes, base::Deadline deadline);
   std::optional<Incident> drain();
-  std::optional<Incident> check_folder();
+  std::optional<Incident> check_use(); ///< of disk and threads
+  std::optional<Incident> check_threads();
   std::optional<Incident> unsolicited();
   Incident died();
   Incident closed();
@@ -91,7 +94,8 @@ private:
   std::size_t m_keep_bytes = 0;
   std::int64_t m_flood_bytes = 0, m_disk_bytes = 0;
   std::filesystem::path m_folder;
-  std::int64_t m_folder_checked_ns = 0;
+  int m_most_threads = 0;
+  std::int64_t m_use_checked_ns = 0, m_threads_checked_ns = 0;
   bool m_alive = false;
 };
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace ako::client {
@@ -56,19 +57,21 @@ char state_of(pid_t pid, pid_t task) {
   return at != std::string::npos && at + 2 < text.size() ? text[at + 2] : 'X';
 }
 
-void add_children(pid_t pid, std::vector<pid_t>& tree) {
-  for (const pid_t task : tasks_of(pid)) {
-    const auto text = slurp(fmt::format("/proc/{}/task/{}/children", pid, task));
-    const char* at = text.data();
-    const char* end = at + text.size();
-    while (at < end) {
-      pid_t child = 0;
-      const auto [next, error] = std::from_chars(at, end, child);
-      if (error != std::errc()) break;
-      tree.push_back(child);
-      at = next + 1;
-    }
+void add_children_of(pid_t pid, pid_t task, std::vector<pid_t>& tree) {
+  const auto text = slurp(fmt::format("/proc/{}/task/{}/children", pid, task));
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at < end) {
+    pid_t child = 0;
+    const auto [next, error] = std::from_chars(at, end, child);
+    if (error != std::errc()) break;
+    tree.push_back(child);
+    at = next + 1;
   }
+}
+
+void add_children(pid_t pid, std::vector<pid_t>& tree) {
+  for (const pid_t task : tasks_of(pid)) add_children_of(pid, task, tree);
 }
 
 } // namespace
@@ -90,6 +93,19 @@ Activity activity_of(pid_t root) {
     for (const pid_t task : tasks) activity.wait_ns += wait_of(pid, task);
   }
   return activity;
+}
+
+int threads_below(pid_t root) {
+  std::vector<pid_t> tree{root};
+  int threads = 0;
+  for (std::size_t i = 0; i < tree.size() && tree.size() < 4096; ++i) {
+    add_children_of(tree[i], tree[i], tree);
+    struct stat info {};
+    // Each thread is a folder there, and "." and ".." are linked besides.
+    if (stat(fmt::format("/proc/{}/task", tree[i]).c_str(), &info) == 0)
+      threads += static_cast<int>(info.st_nlink) - 2;
+  }
+  return threads;
 }
 
 bool all_stopped(pid_t root) {

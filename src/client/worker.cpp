@@ -162,6 +162,7 @@ LinkOptions link_options(const WorkerOptions& options, const std::filesystem::pa
   link.flood_bytes = options.flood_bytes;
   link.watched_folder = scratch;
   link.disk_bytes = options.disk_bytes;
+  link.most_threads = options.most_threads;
   // A driver holds a descriptor for every mapping that it makes.
   link.limits.open_files = options.device ? 8192 : 512;
   link.limits.core_bytes = 0;

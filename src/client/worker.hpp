@@ -32,6 +32,8 @@ struct WorkerOptions {
   enum class Loads { library, images } loads = Loads::library; ///< images: for a replay
   std::int64_t flood_bytes = 64 << 20; ///< printed in all before it is ended
   std::int64_t disk_bytes = 64 << 20;  ///< in its private folder before it is ended
+  /// Running at once before it is ended: several pools of one thread a core on the largest hosts.
+  int most_threads = 4096;
 };
 
 /// What of the sandbox the kernel gave: each member true = in force.

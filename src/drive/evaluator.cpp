@@ -81,6 +81,12 @@ private:
                          .allowed = "a machine that is quiet while it is measured on",
                          .next = "run the campaign again when it is"});
     if (result.test.passed) return {};
+    if (result.why) {
+      base::Error why = *result.why;
+      why.kind = base::ErrorKind::refused;
+      why.message = "the contract cannot judge: " + why.message;
+      return tl::unexpected(std::move(why));
+    }
     return base::fail(base::ErrorKind::refused, "the contract cannot judge",
                       {.where = "task.toml",
                        .found = "steps of `ako check` that do not hold",

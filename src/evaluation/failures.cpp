@@ -18,6 +18,7 @@ model::OutcomeKind kind_of(client::FailureKind kind) {
   case F::exited:
   case F::output_flood:
   case F::disk_filled:
+  case F::too_many_threads:
   case F::out_of_memory: return O::crashed;
   case F::hung: return O::timeout;
   case F::violation:

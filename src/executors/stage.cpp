@@ -111,13 +111,20 @@ Expected<Dependencies> sort_dependencies(const model::BuildPlan& plan, const Sta
   std::vector<fs::path> tools;
   for (const auto& dir : plan.system_dirs) tools.push_back(fs::weakly_canonical(dir, why));
 
+  const fs::path temporary = fs::weakly_canonical(stage.temporary(), why);
   std::set<std::string> in_task, outside, of_tools;
+  std::vector<std::string> rules;
   for (const auto& depfile : plan.depfiles) {
-    AKO_TRY(const std::string text, base::read_file(stage.root() / depfile));
+    AKO_TRY(std::string text, base::read_file(stage.root() / depfile));
+    rules.push_back(std::move(text));
+  }
+  for (const auto& depfile : plan.assembler_depfiles)
+    if (auto text = base::read_file(stage.root() / depfile)) rules.push_back(std::move(*text));
+  for (const auto& text : rules) {
     for (const auto& name : read_depfile(text)) {
       const fs::path path = fs::weakly_canonical(stage.root() / name, why);
       const auto below = [&](const fs::path& dir) { return is_below(path, dir); };
-      if (is_below(path, root)) continue;
+      if (is_below(path, root) || is_below(path, temporary)) continue;
       if (!task.empty() && is_below(path, task)) in_task.insert(path.string());
       else if (std::any_of(tools.begin(), tools.end(), below)) of_tools.insert(path.string());
       else outside.insert(path.string());

@@ -75,13 +75,19 @@ struct SelfTestLine {
   inputs::Recipe recipe = inputs::Recipe::plain; ///< the one that exposed it
   std::string detail;
 };
+struct SelfTestFault {
+  /// reference: its answer is none to judge by. tolerance: lets a wrong answer pass. inputs: leave
+  /// one answer only. honest: a right answer would fail.
+  enum class Kind { reference, tolerance, inputs, honest } kind = Kind::reference;
+  std::string tensor, text;
+};
 struct SelfTestReport {
   std::vector<SelfTestLine> lines;
   std::vector<inputs::Recipe> judged; ///< recipes that join the judged inputs, plain first
   /// Of them those that no probe and no mutant needs to be seen: a kernel may be wrong on them
   /// alone. They may leave again where a baseline cannot take them.
   std::vector<inputs::Recipe> extra;
-  std::vector<std::string> faults; ///< empty = the contract can judge
+  std::vector<SelfTestFault> faults; ///< empty = the contract can judge
 };
 
 /// Puts every probe and mutant to the comparison on every shape, plain recipe first, then the one
@@ -89,8 +95,8 @@ struct SelfTestReport {
 /// inputs show it: a kernel's fault is smaller than a mutant's. Gross damage must be seen by the
 /// element rules alone (slope and bias off): a tolerance that lets zeros pass is not saved by
 /// statistics. Faults: a probe or mutant that no recipe exposes, a right answer with the noise of
-/// its sums that fails, a reference that is non-finite or differs between two runs. Errors are the
-/// oracle's own.
+/// its sums that fails, a reference that gives NaN undeclared or differs between two runs. Errors
+/// are the oracle's own.
 base::Expected<SelfTestReport> self_test(const SelfTest& test);
 
 /// Outcome task_error naming the first fault and how many more; nullopt when there is none.

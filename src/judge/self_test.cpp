@@ -11,6 +11,7 @@ namespace ako::judge {
 namespace {
 
 using inputs::Recipe;
+using FaultKind = SelfTestFault::Kind;
 
 /// Answers of the reference for one shape and recipe, fetched when first needed.
 struct Answers {
@@ -55,6 +56,10 @@ private:
                          declared(t).compare, answer.tensors[t]);
   }
 
+  void note(FaultKind kind, std::size_t t, std::string text) {
+    m_out.faults.push_back({kind, shape().tensors[t].name, std::move(text)});
+  }
+
   base::Expected<OracleAnswer> ask(Recipe recipe, std::uint64_t seed, InputChange change) const {
     return m_test.oracle({m_shape, recipe, seed, change});
   }
@@ -82,7 +87,8 @@ private:
     return change_inputs(change, shape(), views);
   }
 
-  /// Finite, and the same twice.
+  /// No NaN that nobody declared, and the same twice. Infinity may be the right answer (the table
+  /// in compare.cpp): what is measured against it must give it as well.
   base::Status check_reference() {
     AKO_TRY(Answers * first, answers(Recipe::plain));
     AKO_TRY(OracleAnswer again, ask(Recipe::plain, m_test.seed, InputChange::none));
@@ -91,14 +97,15 @@ private:
       if (resolved.role != model::TensorRole::out && resolved.role != model::TensorRole::inout)
         continue;
       if (first->right.tensors[t] != again.tensors[t])
-        m_out.faults.push_back(fmt::format("the reference gives another answer for \"{}\" at {} "
-                                           "when run again on the same inputs",
-                                           resolved.name, shape().tag));
+        note(FaultKind::reference, t,
+             fmt::format("the reference gives another answer for \"{}\" at {} when run again on "
+                         "the same inputs",
+                         resolved.name, shape().tag));
       AKO_TRY(CompareResult result,
               judge(t, first->right, ideal(t, first->right), Strictness::full));
       if (result.reference_at_fault)
-        m_out.faults.push_back(
-            fmt::format("\"{}\" at {}: {}", resolved.name, shape().tag, result.reason));
+        note(FaultKind::reference, t,
+             fmt::format("\"{}\" at {}: {}", resolved.name, shape().tag, result.reason));
     }
     return {};
   }
@@ -151,9 +158,9 @@ private:
              result.pass ? SelfTestLine::Result::failed_as_it_must : SelfTestLine::Result::passed,
              recipe, result.pass ? "an honest answer passes" : result.reason});
         if (!result.pass)
-          m_out.faults.push_back(
-              fmt::format("an honest answer to \"{}\" at {} would fail ({} inputs): {}",
-                          resolved.name, shape().tag, inputs::to_string(recipe), result.reason));
+          note(FaultKind::honest, t,
+               fmt::format("an honest answer to \"{}\" at {} would fail ({} inputs): {}",
+                           resolved.name, shape().tag, inputs::to_string(recipe), result.reason));
       }
     }
     return {};
@@ -299,12 +306,12 @@ private:
       if (identical == Identical::fault) line.result = Result::passed;
     }
     if (line.result == Result::passed)
-      m_out.faults.push_back(fmt::format(
-          "{} would pass for \"{}\" at {}{}: {}", name, line.tensor, line.shape,
-          recipes.size() > 1 ? " on every kind of inputs" : "",
-          same_everywhere
-              ? "the inputs leave only one answer"
-              : "the tolerance cannot tell it from the right answer (" + line.detail + ")"));
+      note(same_everywhere ? FaultKind::inputs : FaultKind::tolerance, m_tensor,
+           fmt::format("{} would pass for \"{}\" at {}{}: {}", name, line.tensor, line.shape,
+                       recipes.size() > 1 ? " on every kind of inputs" : "",
+                       same_everywhere ? "the inputs leave only one answer"
+                                       : "the tolerance cannot tell it from the right answer (" +
+                                             line.detail + ")"));
     m_out.lines.push_back(std::move(line));
     return {};
   }
@@ -371,10 +378,10 @@ base::Expected<SelfTestReport> self_test(const SelfTest& test) {
 
 std::optional<model::Outcome> outcome_of(const SelfTestReport& report) {
   if (report.faults.empty()) return std::nullopt;
-  std::string reason = report.faults.front();
+  std::string reason = report.faults.front().text;
   if (report.faults.size() > 1) reason += fmt::format("; and {} more", report.faults.size() - 1);
   base::Json lines = base::Json::array();
-  for (const auto& fault : report.faults) lines.push_back(fault);
+  for (const auto& fault : report.faults) lines.push_back(fault.text);
   return model::Outcome{model::OutcomeKind::task_error,
                         model::Fault::task,
                         reason,

@@ -2,6 +2,7 @@
 
 #include "base/fs.hpp"
 #include "base/log.hpp"
+#include "base/shell.hpp"
 #include "profiles/source_page.hpp"
 
 #include <cstdlib>
@@ -27,13 +28,7 @@ bool is_program(const base::fs::path& path) {
 /// The command as somebody would type it.
 std::string typed(const std::vector<std::string>& argv) {
   std::string out;
-  for (const std::string& word : argv) {
-    const bool plain =
-        !word.empty() && word.find_first_of(" \t\n'\"\\$&|;<>()*?[]{}`!#~") == std::string::npos;
-    std::string quoted;
-    for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    out += (out.empty() ? "" : " ") + (plain ? word : "'" + quoted + "'");
-  }
+  for (const std::string& word : argv) out += (out.empty() ? "" : " ") + base::shell_word(word);
   return out;
 }
 

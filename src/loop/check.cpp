@@ -4,6 +4,7 @@
 #include "base/time.hpp"
 #include "evaluation/oracle.hpp"
 #include "loop/ahead.hpp"
+#include "loop/cannot_judge.hpp"
 #include "loop/deciding_files.hpp"
 #include "loop/recipes.hpp"
 #include "workspace/snapshot.hpp"
@@ -55,6 +56,12 @@ private:
     m_out.test.steps.push_back({std::move(name), passed, std::move(detail)});
   }
 
+  /// The first that is given stays: what comes later may follow from it.
+  void blame(base::Error why) {
+    if (!m_out.why) m_out.why = std::move(why);
+  }
+  Judged judged() const { return {m_session.contract(), m_session.workdir().task()}; }
+
   base::Expected<CheckResult> finish(std::int64_t started) {
     m_out.test.passed = m_failed == 0;
     m_out.test.seconds = static_cast<double>(base::monotonic_ns() - started) / 1e9;
@@ -84,6 +91,14 @@ private:
                                                       m_session.shapes(), m_all[i], architecture));
       step("compile:" + m_out.sides[i].label, !report.trouble,
            report.trouble ? report.trouble->reason : "for " + architecture + ", not run");
+      if (report.trouble)
+        blame(solution_error(judged(),
+                             {base::ErrorKind::invalid,
+                              m_out.sides[i].label + " does not compile for " + architecture,
+                              {},
+                              report.trouble->reason,
+                              {},
+                              {}}));
       m_out.sides[i].resources = report.resources;
     }
     return {};
@@ -110,6 +125,17 @@ private:
              ? report.trouble->reason
              : "right at " + (shapes.empty() ? "no shape that is small enough" : shapes) +
                    "; interpreted on the host, never timed");
+    if (report.trouble)
+      blame(solution_error(judged(), {base::ErrorKind::invalid,
+                                      "solution/ is not right under the interpreter",
+                                      {},
+                                      report.trouble->reason,
+                                      "the reference's answers within the tolerance",
+                                      {}}));
+    else if (report.shapes.empty())
+      blame({base::ErrorKind::invalid, "no shape is small enough to be interpreted",
+             "task.toml [[shape]]", "0 shapes were interpreted", "a shape of few elements",
+             "add a small one, then: ako check --interpret"});
     return {};
   }
 
@@ -140,11 +166,16 @@ private:
     saw(std::move(fills));
     AKO_TRY(BuildOutcome candidate, solution.get());
     m_solution = candidate.built;
-    if (candidate.built) note("solution", *candidate.built);
-    else
-      step("build:solution", false,
-           candidate.result.error ? candidate.result.error->text()
-                                  : candidate.result.outcome.reason);
+    if (candidate.built) {
+      note("solution", *candidate.built);
+    } else {
+      const auto& error = candidate.result.error;
+      const std::string& reason = candidate.result.outcome.reason;
+      step("build:solution", false, error ? error->text() : reason);
+      blame(solution_error(judged(),
+                           error ? *error
+                                 : base::Error{base::ErrorKind::invalid, reason, {}, {}, {}, {}}));
+    }
     if (m_baseline.empty()) {
       if (!candidate.built) return {};
       m_sides.candidate = m_sides.incumbent = std::move(*candidate.built);
@@ -172,7 +203,8 @@ private:
            fmt::format("{} at {}: {}", line.tensor, line.shape, line.detail));
     }
     if (m_failed == 0)
-      for (const auto& fault : report.faults) step("reference", false, fault);
+      for (const auto& fault : report.faults) step("reference", false, fault.text);
+    if (!report.faults.empty()) blame(self_test_error(judged(), report));
     for (inputs::Recipe recipe : report.judged)
       m_out.test.recipes.emplace_back(inputs::to_string(recipe));
     return {};
@@ -213,6 +245,8 @@ private:
     step("a/a", is_draw(report.verdict),
          fmt::format("{} against itself: {}: {}", m_sides.against,
                      model::to_string(report.verdict.outcome.kind), report.verdict.outcome.reason));
+    if (!is_draw(report.verdict))
+      blame(no_draw_error(judged(), m_sides.against, report.verdict.outcome));
     return {};
   }
 
@@ -244,6 +278,7 @@ private:
     step("slow_down", seen,
          fmt::format("the same code taking a quarter longer: {}: {}",
                      model::to_string(report.verdict.outcome.kind), report.verdict.outcome.reason));
+    if (!seen) blame(slow_down_error(judged(), report.verdict.outcome));
     return {};
   }
 
@@ -287,6 +322,7 @@ private:
     step("canary", !outcome.built.has_value(),
          outcome.built ? "an edit of " + path + " that cannot compile was not noticed"
                        : "an edit of " + path + " is noticed");
+    if (outcome.built) blame(canary_error(judged(), path));
     return {};
   }
 

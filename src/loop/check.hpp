@@ -20,6 +20,9 @@ struct CheckResult {
   std::vector<SideReport> sides;
   ledger::SelfTest test;                     ///< as recorded; build_only is not recorded
   std::optional<model::OutcomeKind> outcome; ///< task_error when it failed
+  /// Then what was wrong, where in the task, what is allowed and what to do: of the first step that
+  /// does not hold.
+  std::optional<base::Error> why;
   /// How the machine (or the user) ended it before it was settled; then nothing is recorded.
   std::optional<model::Outcome> unsettled;
 };

@@ -265,6 +265,7 @@ base::Error as_named(base::Error error, const CompareRequest& request, const Pre
     if (!request.contract_line) continue;
     for (const char* folder : {"solution/", "old/", "judge/"}) replace_word(*text, folder, "");
   }
+  if (request.contract_line && error.where == "entry.file") error.where = "ako compare";
   if (request.contract_line)
     for (const char* key : {"kernel.entry.symbol", "reference.entry.symbol",
                             "entry.symbol of its [[baseline]]", "kernel.args"})
@@ -298,10 +299,12 @@ base::Expected<CompareResult> compare_files(const CompareRequest& request) {
   Sides sides;
   auto old_side = begin_build([&] { return builder.baseline("old"); });
   auto judge = begin_build([&] { return builder.reference(); });
-  AKO_TRY(BuildOutcome candidate, builder.candidate());
+  auto new_side = builder.candidate();
   auto old_built = must_build(old_side.get());
   if (!old_built) return tl::unexpected(as_named(std::move(old_built).error(), request, prepared));
   sides.incumbent = std::move(*old_built);
+  if (!new_side) return tl::unexpected(as_named(std::move(new_side).error(), request, prepared));
+  BuildOutcome& candidate = *new_side;
   if (!candidate.built) {
     out.report.verdict.outcome = candidate.result.outcome;
     if (candidate.result.error)

@@ -1,5 +1,6 @@
 #include "loop/contract_line.hpp"
 
+#include "model/contract_toml.hpp"
 #include "model/dtype.hpp"
 #include "model/expression.hpp"
 
@@ -221,20 +222,21 @@ ExpandedLine Reader::expand(const LineFiles& files) const {
       m_name.substr(m_name.rfind(':') == std::string::npos ? 0 : m_name.rfind(':') + 1);
   out.add(fmt::format("name = \"{}\"", plain), column(0));
   // Its symbol was read as a word: what can be wrong here is the file.
-  out.add(fmt::format("entry = {{ file = \"{}\", symbol = \"{}\" }}", files.entry_file, m_name),
-          "the new file");
+  const auto entry = [&](const std::string& file) {
+    return fmt::format("entry = {{ file = {}, symbol = \"{}\" }}", model::toml_string(file),
+                       m_name);
+  };
+  out.add(entry(files.entry_file), "the new file");
   if (files.lane == model::Lane::cpu) out.add("flags = [\"-O3\", \"-march=native\"]", "");
   write_args(out);
   write_shapes(out);
   out.add("[reference]", "");
   const bool own = files.reference_file != files.baseline_file;
-  out.add(fmt::format("entry = {{ file = \"{}\", symbol = \"{}\" }}", files.reference_file, m_name),
-          own ? "--reference" : "the old file");
+  out.add(entry(files.reference_file), own ? "--reference" : "the old file");
   out.add(fmt::format("precision = \"{}\"", files.precision), "--precision");
   out.add("[[baseline]]", "");
   out.add("name = \"old\"", "");
-  out.add(fmt::format("entry = {{ file = \"{}\", symbol = \"{}\" }}", files.baseline_file, m_name),
-          "the old file");
+  out.add(entry(files.baseline_file), "the old file");
   return out.take();
 }
 

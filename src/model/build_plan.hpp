@@ -28,10 +28,13 @@ struct BuildPlan {
   base::Hash key;       ///< over everything known beforehand: sources, steps, tools, environment
   base::Hash snapshot;  ///< of the sources
   std::string task_dir; ///< its other folders are linked into the stage, so that headers are found
-  std::vector<SourceText> files;        ///< written into the stage
-  std::vector<BuildStep> steps;         ///< a step waits for those that make its inputs; a failure
-                                        ///< ends the build
-  std::vector<std::string> depfiles;    ///< make rules that name every file that was read
+  std::vector<SourceText> files;     ///< written into the stage
+  std::vector<BuildStep> steps;      ///< a step waits for those that make its inputs; a failure
+                                     ///< ends the build
+  std::vector<std::string> depfiles; ///< make rules that name every file that was read
+  /// The same of the assembler, for what inline assembly reads; one that was not written names
+  /// nothing.
+  std::vector<std::string> assembler_depfiles;
   std::vector<std::string> system_dirs; ///< files below these belong to the tools, not to the task
   std::string library;                  ///< what is to be loaded, relative to the stage
   std::vector<std::string> environment; ///< "K=V", complete

@@ -5,9 +5,6 @@
 
 namespace ako::model {
 
-namespace {
-
-/// A basic string in TOML.
 std::string toml_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -18,6 +15,8 @@ std::string toml_string(std::string_view text) {
   }
   return out + "\"";
 }
+
+namespace {
 
 /// Shortest text that reads back as the same double, always with a mark of a float.
 std::string number(double value) {

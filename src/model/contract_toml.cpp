@@ -90,6 +90,15 @@ Expected<Contract> load_contract(const std::filesystem::path& task_dir) {
                  .found = "nothing",
                  .allowed = "a task folder",
                  .next = "go to a task folder, name one with -C, or make one with ako new"});
+  if (auto inside = base::resolve_inside(task_dir, "task.toml");
+      !inside && inside.error().kind == ErrorKind::invalid) {
+    base::Error error = std::move(inside).error();
+    error.message = "the contract lies outside the task";
+    error.where = path.string();
+    error.allowed = "a file of the task, or a link to one";
+    error.next = "copy it into the task, in the link's place";
+    return tl::unexpected(std::move(error));
+  }
   AKO_TRY(const std::string text, base::read_file(path, k_most_toml_bytes));
   const std::string where = path.string();
   AKO_TRY(const TomlNode root, read_tree(text, where));

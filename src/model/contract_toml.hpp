@@ -6,6 +6,7 @@
 #include "model/contract.hpp"
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace ako::model {
@@ -21,5 +22,7 @@ base::Expected<Contract> load_contract(const std::filesystem::path& task_dir);
 /// c. Contract::hash is that of the echo without gates.
 std::string echo_toml(const Contract& contract);
 base::Json to_json(const Contract& contract);
+/// `text` as a basic string, quotation marks included.
+std::string toml_string(std::string_view text);
 
 } // namespace ako::model

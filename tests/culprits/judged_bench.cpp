@@ -89,6 +89,7 @@ std::string meaning(const std::string& word) {
       {"threw", "crashed (threw)"},
       {"output_flood", "crashed (output_flood)"},
       {"disk_filled", "crashed (disk_filled)"},
+      {"too_many_threads", "crashed (too_many_threads)"},
       {"returned_error", "launch_failed (returned_error)"}};
   const auto found = words.find(word);
   return found == words.end() ? word : found->second;
@@ -247,7 +248,7 @@ Bench::Bench(const Shelf& shelf, const std::string& task, const loop::Target& ta
   const auto tested = must(evaluation::self_test(*stage, setup.request, k_self_test_bytes));
   // What `ako check` refuses proves nothing. The recipes that the contract needs are judged on.
   if (!target.device && !tested.faults.empty())
-    throw std::runtime_error(task + ": " + tested.faults.front());
+    throw std::runtime_error(task + ": " + tested.faults.front().text);
   m_recipes = tested.judged;
 }
 

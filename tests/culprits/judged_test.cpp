@@ -86,6 +86,7 @@ TEST(Culprits, EveryGuardHasAFileThatItCatches) {
                             "exited",
                             "crashed",
                             "disk_filled",
+                            "too_many_threads",
                             "output_flood"})
     EXPECT_NE(all.find(guard), std::string::npos) << guard;
 }

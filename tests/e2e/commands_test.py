@@ -1,27 +1,40 @@
 """Every command: its envelope, its text, its help, and what it leaves behind."""
 
 import pathlib
+import re
 import sqlite3
 
 from tool import AKO, WAIVED, Case, Reply, main
 
-COMMANDS = ["new", "check", "doctor", "calibrate", "baseline", "try", "bench", "status", "log", "show", "report", "verify",
-            "compare", "diagnose", "refs", "mcp", "skill", "drive"]
+# Of them no list may lose one; the program's own says what else there is.
+KNOWN = {"new", "check", "doctor", "calibrate", "baseline", "try", "bench", "status", "log", "show", "report", "verify", "compare",
+         "diagnose", "refs", "mcp", "skill", "drive", "scope", "profile", "lane", "preflight", "port", "validate"}
 
 
 class Help(Case):
-    def test_every_command_has_examples_in_its_help(self):
-        for command in COMMANDS:
-            reply = self.run_text(command, "--help")
-            self.assertEqual(reply.code, 0, command)
-            self.assertIn("Examples:", reply.out)
-            self.assertIn(f"ako {command}" if command != "check" else "ako check", reply.out)
-
-    def test_help_lists_every_command_and_version_is_one_line(self):
+    def commands(self):
+        """What `ako --help` lists."""
         reply = self.run_text("--help")
         self.assertEqual(reply.code, 0)
-        for command in COMMANDS:
-            self.assertRegex(reply.out, rf"(?m)^\s+{command}\s")
+        self.assertRegex(reply.out, r"(?mi)^subcommands:$")
+        listed = re.findall(r"(?m)^  ([a-z]+) {2,}\S", re.split(r"(?mi)^subcommands:$", reply.out)[1])
+        self.assertGreaterEqual(set(listed), KNOWN)
+        self.assertEqual(len(listed), len(set(listed)))
+        return listed
+
+    def test_every_command_has_examples_in_its_help(self):
+        for command in self.commands():
+            reply = self.run_text(command, "--help")
+            self.assertEqual(reply.code, 0, command)
+            examples = reply.out[reply.out.index("Examples:"):]
+            self.assertRegex(examples, rf"(?m)^ +ako (-C \S+ )?{command}\b", command)
+
+    def test_every_command_refuses_an_option_that_it_does_not_have(self):
+        for command in self.commands():
+            reply = self.refused(command, "--frobnicate", exit=2, kind="usage", says=f"ako {command} --help")
+            self.assertEqual(reply.json["fault"], "task")
+
+    def test_version_is_one_line(self):
         self.assertRegex(self.run_text("--version").out, r"\Aako \d+\.\d+\.\d+\n\Z")
 
     def test_words_that_are_off_are_usage_errors_with_the_nearest_command(self):
@@ -43,6 +56,27 @@ class Help(Case):
         self.assertEqual(text.code, 2)
         self.assertEqual(text.out, "")
         self.assertIn("next:", text.err)
+
+
+class Bugs(Case):
+    """A failed invariant and an exception that nobody catches end as errors do: one message, exit 70."""
+
+    def test_a_bug_is_told_with_its_place_and_how_to_report_it(self):
+        for how, where, says in (("invariant", r"src/ako_bug\.cpp:\d+", "does not hold: AKO_BREAK asks for it"),
+                                 ("exception", "ako status", "a bug in ako: AKO_BREAK asks for it"),
+                                 ("thread", "std::terminate", "a bug in ako: AKO_BREAK asks for it")):
+            env = {"AKO_BREAK": how}
+            reply = self.refused("status", exit=70, kind="internal", says=says, env=env)
+            self.assertRegex(reply.error["where"], rf"\A{where}\Z")
+            self.assertIn("report it", reply.error["next"])
+            self.assertEqual(reply.json["fault"], "ako")
+            text = self.run_text("status", env=env)
+            self.assertEqual((text.code, text.out), (70, ""), text)
+            self.assertRegex(text.err, rf"ako: {where}: .*AKO_BREAK asks for it\n")
+            self.assertRegex(text.err, r"  next: +please report it")
+
+    def test_nothing_breaks_unasked(self):
+        self.refused("status", exit=2, kind="usage", env={"AKO_BREAK": "nothing"})
 
 
 class FreshMachine(Case):
@@ -161,6 +195,19 @@ class Looking(Case):
         for files in (("old.cpp", "big.cpp"), ("big.cpp", "old.cpp")):
             reply = self.refused("compare", *files, "--contract", line, exit=2, says=("big.cpp", "2147483648"))
             self.assertLess(reply.seconds, 5)
+
+    def test_compare_of_files_that_C_cannot_include(self):
+        text = "void scale(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = x[i]; }\n"
+        (self.folder / "old.cpp").write_text(text)
+        line = "scale(x: float32[N], y: out float32[N], N) @ N=64"
+        for name in ('a"b.cpp', "a\\b.cpp"):
+            (self.folder / name).write_text(text)
+            for files in (("old.cpp", name), (name, "old.cpp")):
+                reply = self.refused("compare", *files, "--contract", line, exit=2, kind="invalid",
+                                     says=("a file name that C++ cannot include", name, "rename the file"))
+                self.assertNotIn("solution/", " ".join(reply.error.values()))
+        (self.folder / "it's new.cpp").write_text(text)
+        self.ako("compare", "old.cpp", "it's new.cpp", "--contract", line, exit=(0, 10, 14))
 
     def test_what_a_source_holds_does_nothing_to_a_terminal(self):
         (self.folder / "old.cpp").write_text("void scale(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = x[i]; }\n")

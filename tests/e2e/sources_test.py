@@ -170,6 +170,23 @@ class Sources(Case):
         task = self.make_task()
         self.solution(task, rounds=1000, body="  for (int i = 0; i < n; ++i) y[i] = 0;")
         self.ako("try", "--hypothesis", "h", *WAIVED, at=task, exit=11)
+        self.microbench_runs(task)
+
+    def test_the_microbench_compiles_where_names_have_spaces(self):
+        if "ASAN_OPTIONS" in self.environment or "TSAN_OPTIONS" in self.environment:
+            self.skipTest("a library with a sanitizer wants a program with one")
+        task = self.make_task()
+        (task / "input/my headers").mkdir()
+        (task / "input/my headers/zero.hpp").write_text("float zero();\n")
+        (task / "solution/it's zero.cpp").write_text('#include "zero.hpp"\nfloat zero() { return ZERO; }\n')
+        self.edit(task / "task.toml", 'flags = ["-O1"]',
+                  'flags = ["-O1", "-DZERO=(0 + 0)"]\nsources = ["solution/it\'s zero.cpp"]\ninclude_dirs = ["input/my headers"]')
+        self.edit(task / "task.toml", '[[baseline]]\n', '[[baseline]]\nflags = ["-O1"]\n')
+        self.solution(task, rounds=1000, body="  for (int i = 0; i < n; ++i) y[i] = zero();", extra='#include "zero.hpp"\n')
+        self.ako("try", "--hypothesis", "h", *WAIVED, at=task, exit=11)
+        self.microbench_runs(task)
+
+    def microbench_runs(self, task):
         line = (task / "bench/bench_halve.cpp").read_text().splitlines()[0]
         self.assertTrue(line.startswith("// g++ "), line)
         prefix = self.folder / "installed"

@@ -129,6 +129,24 @@ class Stops(Case):
         self.judged("try", self.finish(first, 20), exit=130)
         self.ako("verify", at=task, exit=0)
 
+    def test_two_checks_at_once_on_one_task(self):
+        task = self.make_task()
+        for path in ("input/halve.cpp", "solution/halve.cpp"):
+            self.edit(task / path, "12000000", str(SLOW_CALL))
+        before = self.picture(task)
+        first = self.start("check", "--json", at=task)
+        # Sides are built before the task is taken, and several may build at once.
+        self.assertTrue(wait_until(lambda: any(lock.read_text().strip() == str(first.pid)
+                                               for lock in task.glob(".git/ako/*/lock"))), "the task was never taken")
+        self.refused("check", at=task, exit=4, kind="refused",
+                     says=("another ako works on this task", str(first.pid), "one command that writes at a time"))
+        self.ako("check", "--build-only", at=task, exit=0)
+        self.assertIsNone(first.poll(), "the first was done too early to be in the way")
+        first.send_signal(signal.SIGINT)
+        self.judged("check", self.finish(first, 30), exit=130)
+        self.assertEqual([kind for _, kind, _ in self.events(task)], [])
+        self.intact(task, before, [])
+
     def test_a_reader_that_goes_away_is_no_crash(self):
         task = self.recorded_task()
         reader, writer = os.pipe()

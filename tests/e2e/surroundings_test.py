@@ -4,6 +4,7 @@ import os
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 
 from tool import AKO, WAIVED, Case, alive, main, wait_until
@@ -39,13 +40,26 @@ class Compilers(Case):
             reply = self.refused(*command, at=task, exit=3, kind="environment", says="g++", env=env)
             self.assertEqual(reply.json["fault"], "machine")
             self.intact(task, before, [])
-        self.ako("doctor", env=env)
+        reply = self.refused("doctor", exit=3, kind="environment", env=env,
+                             says=("nothing can be judged on this machine", "every lane", "one lane that works"))
+        self.assertEqual((reply.json["outcome"], reply.json["fault"]), ("environment", "machine"))
+        lanes = [row for row in reply.data["findings"] if row["what"].startswith("lane ")]
+        self.assertTrue(lanes and all(row["state"] == "missing" for row in lanes), lanes)
+        text = self.run_text("doctor", env=env)
+        self.assertEqual(text.code, 3)
+        self.assertRegex(text.out, r"nothing can be judged on this machine as it is\n  where: +every lane\n")
+
+    def test_children_that_do_not_start(self):
+        for child in ("/no/such/child", "/bin/true"):
+            reply = self.refused("doctor", exit=3, kind="environment", says="nothing can be judged", env={"AKO_CHILD": child})
+            self.assertEqual(reply.error["where"], "children")
+        self.ako("doctor", exit=0)
 
     def test_one_that_is_named_and_absent(self):
         task = self.make_task()
         self.with_compiler(task, "/no/such/compiler")
         before = self.picture(task)
-        self.refused("check", at=task, exit=(2, 3), says="/no/such/compiler")
+        self.refused("check", at=task, exit=3, kind="environment", says=("kernel.compiler", "/no/such/compiler", "g++ or clang++"))
         self.intact(task, before, [])
 
     def hangs(self, text):
@@ -271,6 +285,7 @@ class Clock(Case):
         if "ASAN_OPTIONS" in self.environment or "TSAN_OPTIONS" in self.environment:
             self.skipTest("another library is to be loaded first under a sanitizer")
         task = self.recorded_task()
+        calm = len(self.events(task))
         for step in range(2):
             self.solution(task, body=f"  for (int i = 0; i < n; ++i) y[i] = {step};")
             self.ako("try", "--hypothesis", "h", *WAIVED, at=task, exit=11, env=env)
@@ -286,6 +301,12 @@ class Clock(Case):
         shown = self.ako("show", "4", at=task, exit=0).data["iteration"]
         self.assertLess(abs(shown["seconds"]), 60)
         self.ako("report", at=task, exit=0, env=env)
+        # The program did see it jump, both ways and by more than a year.
+        with sqlite3.connect(f"file:{self.ledger_of(task)}?mode=ro", uri=True) as db:
+            seen = [ts / 1e9 for ts, in db.execute("SELECT ts FROM event ORDER BY seq")][calm:]
+        steps = [after - before for before, after in zip(seen, seen[1:])]
+        self.assertGreater(max(steps), 300 * 86400)
+        self.assertLess(min(steps), -300 * 86400)
 
 
 if __name__ == "__main__":

@@ -142,9 +142,12 @@ class Case(unittest.TestCase):
             self.assertEqual(set(error), {"kind", "message", "where", "found", "allowed", "next"})
             for text in error.values():
                 self.assertIsInstance(text, str)
-            self.assertIsNone(envelope["data"])
-            self.assertIsNone(envelope["outcome"])
             self.assertEqual(reply.code, EXIT_OF_ERROR[error["kind"]])
+            if envelope["outcome"] is None:
+                self.assertIsNone(envelope["data"])
+            else:  # a failure with all that led to it
+                self.assertIsInstance(envelope["data"], dict)
+                self.assertEqual(reply.code, EXIT_OF_OUTCOME[envelope["outcome"]], reply)
             self.assertTrue(error["message"], reply)
         self.check_units(envelope["data"])
 

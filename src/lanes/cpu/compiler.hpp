@@ -15,4 +15,10 @@ base::Expected<Tool> find_compiler(const std::string& wanted, const Surroundings
 Probe probe_compiler(const std::string& wanted, const Surroundings& around,
                      const base::fs::path& scratch);
 
+/// GNU's assembler names every file that it reads (-Wa,--MD). What caches compilers may not write
+/// that list.
+inline bool lists_assembly(const Tool& tool) {
+  return tool.family == "gcc" && tool.command.size() == 1;
+}
+
 } // namespace ako::lanes::cpu

@@ -1,5 +1,6 @@
 #include "lanes/cpu/fill.hpp"
 
+#include "lanes/cpu/compiler.hpp"
 #include "lanes/native/messages.hpp"
 #include "lanes/native/read.hpp"
 #include "lanes/native/tools.hpp"
@@ -17,6 +18,7 @@ namespace {
 constexpr const char* k_fill_shim = "ako_fill.cpp";
 constexpr const char* k_fill_library = "ako_fill.so";
 constexpr const char* k_dep_file = "ako_fill.d";
+constexpr const char* k_assembler_file = "ako_fill.as.d";
 
 /// The function has whatever linkage and namespace its author gave it; the library has one name.
 std::string shim_of(const FillRequest& request) {
@@ -49,6 +51,10 @@ model::BuildPlan fill_plan(const FillRequest& request, const Tool& tool,
   for (const auto& dir : request.include_dirs) step.argv.push_back("-I" + dir);
   step.argv.insert(step.argv.end(),
                    {"-MD", "-MF", k_dep_file, k_fill_shim, "-o", k_fill_library, "-Wl,-z,defs"});
+  if (lists_assembly(tool)) {
+    plan.assembler_depfiles = {k_assembler_file};
+    step.argv.push_back(std::string("-Wa,--MD,") + k_assembler_file);
+  }
   step.inputs = {k_fill_shim};
   step.outputs = {k_fill_library};
   plan.steps.push_back(std::move(step));

@@ -1,5 +1,6 @@
 // bench/bench_<kernel>.cpp: the contract's shapes as a table, and a program that times them.
 #include "lanes/native/microbench.hpp"
+#include "base/shell.hpp"
 #include "lanes/cpu/driver.hpp"
 #include "lanes/cpu/microbench_text.hpp"
 
@@ -17,9 +18,9 @@ std::string compile_line(const model::Contract& contract, const std::vector<std:
   std::string words = contract.kernel.compiler.empty() ? "g++" : contract.kernel.compiler;
   for (const auto& flag : flags)
     if (flag != "-fPIC" && flag != "-fvisibility=hidden" && !flag.starts_with("-fdiagnostics"))
-      words += " " + flag;
-  for (const auto& dir : contract.kernel.include_dirs) words += " -I" + dir;
-  for (const auto& source : contract.kernel.sources) words += " " + source;
+      words += " " + base::shell_word(flag);
+  for (const auto& dir : contract.kernel.include_dirs) words += " " + base::shell_word("-I" + dir);
+  for (const auto& source : contract.kernel.sources) words += " " + base::shell_word(source);
   return fmt::format("{} -I$AKO/include bench/bench_{}.cpp -L$AKO/lib -lako_measure "
                      "-Wl,-rpath,$AKO/lib -o bench/bench_{}",
                      words, contract.kernel.name, contract.kernel.name);

@@ -94,6 +94,10 @@ void add_steps(model::BuildPlan& plan, const Tool& tool, const std::vector<std::
     plan.depfiles.push_back(fmt::format("ako_unit_{}.d", i));
     const std::string object = fmt::format("ako_unit_{}.o", i);
     step.argv.insert(step.argv.end(), {"-MD", "-MF", plan.depfiles.back()});
+    if (lists_assembly(tool)) {
+      plan.assembler_depfiles.push_back(fmt::format("ako_unit_{}.as.d", i));
+      step.argv.push_back("-Wa,--MD," + plan.assembler_depfiles.back());
+    }
     if (units.size() == 1) {
       step.argv.insert(step.argv.end(), {units[i], "-o", k_library_file});
       step.argv.insert(step.argv.end(), link_flags.begin(), link_flags.end());
@@ -130,7 +134,9 @@ Expected<std::vector<std::string>> flags_of(const Unit& unit, Role role) {
       return fail(ErrorKind::invalid, "a compiler flag that ako sets itself or cannot allow",
                   {.where = "kernel.flags",
                    .found = flag,
-                   .allowed = "language, optimisation, warning, macro, include and library flags",
+                   .allowed =
+                       "language, optimisation, warning, macro and library flags; folders of "
+                       "the task to search stand in kernel.include_dirs",
                    .next = "remove the flag"});
     flags.push_back(flag);
   }
@@ -141,6 +147,7 @@ Expected<model::BuildPlan> Driver::plan(const BuildRequest& request, const Tool&
                                         const Surroundings& around) const {
   AKO_TRY(const Unit unit, unit_of(request));
   AKO_TRY_STATUS(check_sources(request, unit));
+  if (!lists_assembly(tool)) AKO_TRY_STATUS(check_assembly(request));
   AKO_TRY(auto flags, flags_of(unit, request.role));
   for (const auto& dir : request.contract->kernel.include_dirs) flags.push_back("-I" + dir);
   AKO_TRY(std::string shim, shim_text(*request.contract, model::Lane::cpu, request.role, unit));

@@ -1,5 +1,6 @@
 // bench/bench_<kernel>.cu: the contract's shapes as a table, and a program that times them.
 #include "lanes/native/microbench.hpp"
+#include "base/shell.hpp"
 #include "lanes/cuda/driver.hpp"
 #include "lanes/cuda/microbench_text.hpp"
 #include "lanes/cuda/plan.hpp"
@@ -23,10 +24,11 @@ std::string compile_line(const Dialect& dialect, const model::Contract& contract
     words += fmt::format(" -gencode arch=compute_{0},code=sm_{0}", architecture.substr(3));
   if (contract.kernel.architectures.empty()) words += " -arch=native";
   for (const auto& flag : unit.flags)
-    if (!flag.starts_with("-O") && flag != "-lineinfo") words += " " + flag;
-  for (const auto& dir : contract.kernel.include_dirs) words += " -I" + dir;
+    if (!flag.starts_with("-O") && flag != "-lineinfo") words += " " + base::shell_word(flag);
+  for (const auto& dir : contract.kernel.include_dirs) words += " " + base::shell_word("-I" + dir);
   for (const auto& source : unit.sources)
-    if (source.ends_with(".cu") || source.ends_with(".cpp")) words += " " + source;
+    if (source.ends_with(".cu") || source.ends_with(".cpp"))
+      words += " " + base::shell_word(source);
   return fmt::format("{0} bench/bench_{1}.cu -o bench/bench_{1}", words, contract.kernel.name);
 }
 

@@ -238,8 +238,10 @@ Expected<std::vector<std::string>> flags_of(const Unit& unit, const Dialect& dia
       return fail(ErrorKind::invalid, "a flag for nvcc that ako sets itself or cannot allow",
                   {.where = "kernel.flags",
                    .found = flag,
-                   .allowed = "language, optimisation, warning, macro, include and library flags; "
-                              "architectures stand in kernel.architectures",
+                   .allowed =
+                       "language, optimisation, warning, macro and library flags; folders of "
+                       "the task to search stand in kernel.include_dirs, architectures in "
+                       "kernel.architectures",
                    .next = "remove the flag"});
     if (flag != "-lineinfo" && flag != "--generate-line-info") flags.push_back(flag);
   }
@@ -251,6 +253,7 @@ Expected<model::BuildPlan> plan_in(const Dialect& dialect, const BuildRequest& r
   AKO_TRY(const Unit unit, unit_of(request));
   AKO_TRY_STATUS(check_sources(request, unit));
   AKO_TRY_STATUS(check_entry(unit));
+  AKO_TRY_STATUS(check_assembly(request));
   AKO_TRY(auto flags, flags_of(unit, dialect));
   AKO_TRY(const auto architectures, architectures_of(request));
   for (const auto& dir : request.contract->kernel.include_dirs) flags.push_back("-I" + dir);

@@ -2,6 +2,7 @@
 #include "lanes/native/read.hpp"
 
 #include "base/cpp_scan.hpp"
+#include "lanes/native/machine_fault.hpp"
 #include "lanes/native/messages.hpp"
 #include "lanes/native/unit.hpp"
 
@@ -43,37 +44,8 @@ Error outside_error(const std::string& label, const std::string& found) {
           label,
           found,
           "files below the task's folder, and the compiler's own headers",
-          "copy the file into the task (solution/ or input/) and include it from there"};
-}
-
-/// Faults of the machine that look like the compiler's.
-std::optional<Error> machine_fault(const std::string& text) {
-  if (contains(text, "No space left on device"))
-    return Error{ErrorKind::environment,
-                 "the compiler found no space left on the device",
-                 "build",
-                 "No space left on device",
-                 {},
-                 "free some space, or set TMPDIR and XDG_CACHE_HOME to folders with space"};
-  if (contains(text, "Killed signal terminated program") || contains(text, "out of memory") ||
-      contains(text, "virtual memory exhausted") || contains(text, "died due to signal 9"))
-    return Error{
-        ErrorKind::environment,
-        "the compiler ran out of memory",
-        "build",
-        "the compiler was killed",
-        {},
-        "free some memory, build fewer things at a time, or make the source simpler: fewer "
-        "instances in one file"};
-  if (contains(text, "cannot execute 'cc1plus'") ||
-      contains(text, "error trying to exec 'cc1plus'"))
-    return Error{ErrorKind::environment,
-                 "the compiler has no C++ part",
-                 "build",
-                 "cc1plus is missing",
-                 {},
-                 "install g++ (Debian, Ubuntu: apt install g++)"};
-  return std::nullopt;
+          "copy the file into the task (solution/ or input/) and include it from there, whatever "
+          "folders kernel.flags name; folders of the task are searched by kernel.include_dirs"};
 }
 
 Error compiler_error(const BuildRequest& request, const model::StepRun& step,
@@ -113,7 +85,7 @@ void read_failed_step(const BuildRequest& request, const model::BuildPlan& plan,
          {},
          "make the source simpler, or raise limits.build_seconds"});
   const std::string said = said_by(step);
-  if (auto fault = machine_fault(said))
+  if (auto fault = machine_fault(said, result.messages))
     return set_failure(result, OutcomeKind::environment, std::move(*fault));
   if (lane.explain)
     if (auto error = lane.explain(said)) {

@@ -57,6 +57,17 @@ Expected<Unit> unit_of(const BuildRequest& request) {
               contract.kernel.prepare, contract.kernel.plan};
 }
 
+base::Status check_assembly(const BuildRequest& request) {
+  for (const auto& source : request.sources.texts)
+    if (const int line = base::find_assembled_file(source.content))
+      return fail(ErrorKind::invalid, "inline assembly reads a file, and this compiler lists none",
+                  {.where = source.path + ":" + std::to_string(line),
+                   .found = ".incbin or .include",
+                   .allowed = "#include, or g++ as the compiler on the cpu lane",
+                   .next = "put the bytes into an array in a header of the task"});
+  return {};
+}
+
 base::Status check_sources(const BuildRequest& request, const Unit& unit) {
   std::vector<std::string> needed = unit.sources;
   needed.push_back(unit.entry.file);

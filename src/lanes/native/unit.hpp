@@ -18,6 +18,9 @@ base::Expected<Unit> unit_of(const BuildRequest& request);
 
 /// Kind invalid when a file that the unit names is not among the request's sources.
 base::Status check_sources(const BuildRequest& request, const Unit& unit);
+/// Where the compiler does not list what inline assembly reads, it may read nothing: a file that
+/// nobody knows of would change what is built behind the record's back.
+base::Status check_assembly(const BuildRequest& request);
 
 bool any_starts(const std::vector<std::string>& flags, std::string_view prefix);
 

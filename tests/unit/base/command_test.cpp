@@ -1,5 +1,7 @@
 #include "base/process.hpp"
 
+#include "base/shell.hpp"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,6 +24,16 @@ TEST(Command, CapturesBothStreamsApart) {
   EXPECT_EQ(result->ending.text(), "exit 5");
   EXPECT_FALSE(result->ok());
   EXPECT_GT(result->wall_ns, 0);
+}
+
+TEST(Command, AWordIsTypedSoThatAShellReadsItBack) {
+  for (const std::string word : {"plain", "-I/a/b", "two words", "it's", "\"", "$HOME", "a\\b", "",
+                                 "*", "-DTEXT=\"a b\"", "~", "a\nb"}) {
+    const auto result = run_command(shell("printf %s " + shell_word(word)));
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->out, word);
+  }
+  EXPECT_EQ(shell_word("-O3"), "-O3");
 }
 
 TEST(Command, FloodsOnBothStreamsAreCappedAndCounted) {

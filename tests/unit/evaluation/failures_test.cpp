@@ -30,6 +30,7 @@ TEST(Failures, AsATable) {
       {FailureKind::exited, OutcomeKind::crashed, Fault::candidate},
       {FailureKind::output_flood, OutcomeKind::crashed, Fault::candidate},
       {FailureKind::disk_filled, OutcomeKind::crashed, Fault::candidate},
+      {FailureKind::too_many_threads, OutcomeKind::crashed, Fault::candidate},
       {FailureKind::out_of_memory, OutcomeKind::crashed, Fault::candidate},
       {FailureKind::hung, OutcomeKind::timeout, Fault::candidate},
       {FailureKind::violation, OutcomeKind::suspect, Fault::candidate},

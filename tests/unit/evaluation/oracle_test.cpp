@@ -16,6 +16,10 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+auto says(const char* words) {
+  return testing::Field(&judge::SelfTestFault::text, HasSubstr(words));
+}
+
 constexpr std::int64_t k_bytes = 8 << 20;
 
 base::Expected<judge::SelfTestReport> self_test(World& world) {
@@ -80,7 +84,7 @@ TEST(Oracle, AToleranceThatNothingCanFailIsAFault) {
   World world({64}, "[tolerance]\natol = 1000000000.0\nrtol = 0.9\n");
   auto report = self_test(world);
   ASSERT_TRUE(report) << report.error().text();
-  EXPECT_THAT(report->faults, Contains(HasSubstr("zeros")));
+  EXPECT_THAT(report->faults, Contains(says("zeros")));
   World reasonable({64}, "[tolerance]\natol = 0.000001\nrtol = 0.00001\n");
   report = self_test(reasonable);
   ASSERT_TRUE(report);
@@ -94,15 +98,24 @@ TEST(Oracle, AReferenceThatAnswersDifferentlyTwiceIsAFault) {
   });
   auto report = self_test(world);
   ASSERT_TRUE(report) << report.error().text();
-  EXPECT_THAT(report->faults, Contains(HasSubstr("another answer")));
+  EXPECT_THAT(report->faults, Contains(says("another answer")));
 }
 
-TEST(Oracle, ANonFiniteReferenceIsAFault) {
+TEST(Oracle, OneElementThatIsNoNumberIsAFaultAndOneThatIsInfiniteIsNone) {
+  for (const double odd : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    World world;
+    world.reference = fakes::writes(
+        [odd](double x, std::int64_t i, const Moment&) { return i == 3 ? odd : fakes::right(x); });
+    auto report = self_test(world);
+    ASSERT_TRUE(report) << report.error().text();
+    if (std::isnan(odd)) EXPECT_THAT(report->faults, Contains(says("the reference gives NaN")));
+    else EXPECT_THAT(report->faults, IsEmpty()); // logarithms of zero are right
+  }
   World world;
   world.reference = fakes::writes([](double, std::int64_t, const Moment&) { return HUGE_VAL; });
   auto report = self_test(world);
   ASSERT_TRUE(report) << report.error().text();
-  EXPECT_THAT(report->faults, testing::Not(IsEmpty()));
+  EXPECT_THAT(report->faults, Contains(says("the inputs leave only one answer")));
 }
 
 TEST(Oracle, AConstantReferenceJudgesNothing) {

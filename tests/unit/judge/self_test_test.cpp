@@ -131,7 +131,7 @@ Values bad_log(const Values& a, const Values&, const model::ResolvedShape&) {
 
 std::string faults(const judge::SelfTestReport& report) {
   std::string text;
-  for (const auto& fault : report.faults) text += fault + "\n";
+  for (const auto& fault : report.faults) text += fault.text + "\n";
   return text;
 }
 

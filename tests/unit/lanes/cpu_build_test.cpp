@@ -232,6 +232,52 @@ TEST(CpuBuild, FilesOutsideTheTaskAreRefusedByName) {
   EXPECT_TRUE(bench.build("#include \"../input/inside.h\"\n#include <cmath>\n" + body).artifact);
 }
 
+/// A kernel whose answer stands in a file that inline assembly takes in.
+std::string answers_from(const std::string& path) {
+  return "asm(\".section .rodata\\n.balign 4\\nanswer_:\\n.incbin \\\"" + path +
+         "\\\"\\n.previous\\n\");\n"
+         "extern \"C\" __attribute__((visibility(\"hidden\"))) const char answer_[];\n"
+         "void k(const float*, float* y, int, float) { y[0] = answer_[0]; }\n";
+}
+
+TEST(CpuBuild, WhatInlineAssemblyReadsBelongsToTheBuild) {
+  BuildBench bench;
+  bench.write("input/answer.bin", "A");
+  const auto first = bench.build(answers_from("input/answer.bin"));
+  ASSERT_TRUE(first.artifact) << first.error->text();
+  EXPECT_TRUE(bench.build(answers_from("input/answer.bin")).artifact->from_cache);
+  bench.write("input/answer.bin", "B");
+  const auto second = bench.build(answers_from("input/answer.bin"));
+  ASSERT_TRUE(second.artifact) << second.error->text();
+  EXPECT_FALSE(second.artifact->from_cache);
+  EXPECT_NE(second.artifact->library_hash, first.artifact->library_hash);
+
+  std::ofstream(bench.root() / "outside.bin") << "C";
+  const auto outside = bench.build(answers_from((bench.root() / "outside.bin").string()));
+  ASSERT_TRUE(outside.error);
+  EXPECT_EQ(outside.outcome.kind, model::OutcomeKind::build_failed);
+  EXPECT_NE(outside.error->found.find("outside.bin"), std::string::npos) << outside.error->text();
+}
+
+TEST(CpuBuild, InlineAssemblyThatReadsNothingIsLawfulEverywhere) {
+  const std::string honest = "// no .incbin \"here\"\nasm(\".text\\n\");\n"
+                             "void k(const float*, float* y, int, float) {\n"
+                             "  asm volatile(\"nop\" ::: \"memory\"); y[0] = 1;\n}\n";
+  for (const char* compiler : {"g++", "clang++"}) {
+    BuildBench bench;
+    bench.contract.kernel.compiler = compiler;
+    const auto result = bench.build(honest);
+    EXPECT_TRUE(result.artifact) << result.error->text();
+  }
+  BuildBench bench; // whose assembler lists nothing
+  bench.contract.kernel.compiler = "clang++";
+  bench.write("input/answer.bin", "A");
+  const auto result = bench.build(answers_from("input/answer.bin"));
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(result.error->where, bench.contract.kernel.entry.file + ":1") << result.error->text();
+  EXPECT_NE(result.error->next.find("array"), std::string::npos);
+}
+
 TEST(CpuBuild, TheCacheAnswersExactlyWhenNothingChanged) {
   BuildBench bench;
   bench.write("input/scale.h", "inline float scale() { return 2; }\n");
@@ -278,7 +324,31 @@ TEST(CpuBuild, RefusedFlags) {
     const auto result = bench.build(k_good);
     ASSERT_TRUE(result.error) << flag;
     EXPECT_EQ(result.error->where, "kernel.flags");
+    EXPECT_NE(result.error->allowed.find("kernel.include_dirs"), std::string::npos);
   }
+}
+
+TEST(CpuBuild, FoldersToSearchLieInTheTaskWhateverFlagNamesThem) {
+  BuildBench bench;
+  const fs::path outside = bench.root() / "library";
+  fs::create_directories(outside);
+  std::ofstream(outside / "plus.h") << "#define PLUS 1\n";
+  const std::string text = "#include <plus.h>\n"
+                           "void k(const float*, float* y, int, float) { y[0] = PLUS; }\n";
+  for (const char* flag : {"-I", "-isystem", "-idirafter"}) {
+    bench.contract.kernel.flags = {flag + outside.string()};
+    const auto result = bench.build(text);
+    ASSERT_TRUE(result.error) << flag;
+    EXPECT_EQ(result.error->message, "the candidate includes a file outside the task");
+    EXPECT_NE(result.error->found.find("plus.h"), std::string::npos) << result.error->text();
+    EXPECT_NE(result.error->next.find("kernel.include_dirs"), std::string::npos);
+  }
+  bench.write("input/plus.h", "#define PLUS 1\n");
+  bench.contract.kernel.flags = {"-Iinput"};
+  EXPECT_TRUE(bench.build(text).artifact);
+  bench.contract.kernel.flags = {};
+  bench.contract.kernel.include_dirs = {"input"};
+  EXPECT_TRUE(bench.build(text).artifact);
 }
 
 TEST(CpuBuild, PathsWithSpacesAndUmlauts) {

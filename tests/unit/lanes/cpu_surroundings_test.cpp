@@ -123,30 +123,77 @@ TEST(CpuSurroundings, ACompilerThatHangsIsEndedWithAllItStarted) {
   EXPECT_NE(kill(pid, 0), 0);
 }
 
+/// What comes of a build whose compiler fails with these words.
+lanes::BuildResult after_words(const std::string& said) {
+  BuildBench bench;
+  const auto real = bench.around.runner;
+  bench.around.runner = [&](const base::CommandOptions& options) {
+    auto result = real(options);
+    if (result &&
+        std::find(options.argv.begin(), options.argv.end(), "-MD") != options.argv.end()) {
+      result->err = said + "\n";
+      result->ending.code = 1;
+    }
+    return result;
+  };
+  return bench.build(k_good_here);
+}
+
 TEST(CpuSurroundings, NoSpaceAndNoMemoryAreTheMachinesFault) {
   const std::pair<const char*, const char*> says[] = {
       {"fatal error: error writing to /tmp/x.s: No space left on device", "no space"},
+      {"solution/k.cpp:1:1: fatal error: error writing to /tmp/x.s: No space left on device",
+       "no space"},
+      {"/tmp/x.s: Fatal error: can't write 56 bytes to section .text of x.o: 'No space left on "
+       "device'",
+       "no space"},
+      {"/usr/bin/ld: final link failed: No space left on device", "no space"},
+      {"error: unable to open output file 'x.o': 'No space left on device'", "no space"},
       {"g++: fatal error: Killed signal terminated program cc1plus", "out of memory"},
+      {"x86_64-linux-gnu-g++-12: fatal error: Killed signal terminated program cc1plus",
+       "out of memory"},
+      {"cc1plus: out of memory allocating 65536 bytes after a total of 4096 bytes",
+       "out of memory"},
+      {"virtual memory exhausted: Cannot allocate memory", "out of memory"},
+      {"collect2: fatal error: ld terminated with signal 9 [Killed]", "out of memory"},
+      {"clang++-15: error: unable to execute command: Killed", "out of memory"},
+      {"nvcc error   : 'cicc' died due to signal 9 (Kill signal)", "out of memory"},
+      {"solution/k.cu(1): catastrophic error: out of memory", "out of memory"},
       {"g++: fatal error: cannot execute 'cc1plus': execvp: No such file or directory",
        "no C++ part"}};
   for (const auto& [text, words] : says) {
-    BuildBench bench;
-    const std::string said = text;
-    const auto real = bench.around.runner;
-    bench.around.runner = [&](const base::CommandOptions& options) {
-      auto result = real(options);
-      if (result &&
-          std::find(options.argv.begin(), options.argv.end(), "-MD") != options.argv.end()) {
-        result->err = said + "\n";
-        result->ending.code = 1;
-      }
-      return result;
-    };
-    const auto result = bench.build(k_good_here);
+    const auto result = after_words(text);
     EXPECT_EQ(result.outcome.kind, model::OutcomeKind::environment) << text;
     ASSERT_TRUE(result.error);
     EXPECT_NE(result.error->message.find(words), std::string::npos) << result.error->text();
   }
+}
+
+TEST(CpuSurroundings, TheSameWordsInASourceAreTheCandidatesFault) {
+  for (const char* text : {
+           "solution/k.cpp:1:28: error: static assertion failed: out of memory\n"
+           "    1 | static_assert(sizeof(int) == 8, \"out of memory\");",
+           "solution/k.cpp:1:2: error: #error g++: fatal error: Killed signal terminated program",
+           "solution/k.cpp:1:2: error: #error No space left on device",
+           "solution/k.cpp(1): error: static assertion failed with \"'cicc' died due to signal 9\"",
+           "solution/k.cpp:1:10: fatal error: out of memory: No such file or directory",
+           // What was said of the source comes first, whatever a text of its own adds in a new
+           // line.
+           "solution/k.cpp:1:15: error: static assertion failed: x\n"
+           "g++: fatal error: Killed signal terminated program cc1plus",
+           "/usr/bin/ld: /tmp/x.o: undefined reference to `No space left on device'",
+           "/tmp/x.s:12: Error: out of memory",
+       }) {
+    const auto result = after_words(text);
+    EXPECT_EQ(result.outcome.kind, model::OutcomeKind::build_failed) << text;
+    EXPECT_EQ(result.outcome.fault, model::Fault::candidate) << text;
+  }
+  BuildBench bench;
+  const auto result = bench.build("static_assert(sizeof(int) == 8, \"out of memory\");\n" +
+                                  std::string(k_good_here));
+  EXPECT_EQ(result.outcome.kind, model::OutcomeKind::build_failed);
+  ASSERT_TRUE(result.error);
+  EXPECT_NE(result.error->found.find("out of memory"), std::string::npos) << result.error->text();
 }
 
 TEST(CpuSurroundings, ACacheThatCannotBeWrittenIsNamed) {

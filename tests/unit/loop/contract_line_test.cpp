@@ -135,6 +135,17 @@ TEST(ContractLine, WhatIsReadAndNotLawfulIsToldAtItsColumnToo) {
   }
 }
 
+TEST(ContractLine, NamesOfFilesAreTakenAsTheyAre) {
+  const LineFiles files{"solution/a \"b\".cpp", "judge/c\\d.cpp", "old/e\\\".cpp", "float64"};
+  auto text = expand_contract_line("f(x: float32[N], y: out float32[N], N) @ N=4", files);
+  ASSERT_TRUE(text);
+  auto contract = model::parse_contract(text->toml, "/tmp/x/task.toml");
+  ASSERT_TRUE(contract) << contract.error().text();
+  EXPECT_EQ(contract->kernel.entry.file, files.entry_file);
+  EXPECT_EQ(contract->reference.entry.file, files.reference_file);
+  EXPECT_EQ(contract->baselines[0].entry.file, files.baseline_file);
+}
+
 TEST(ContractLine, AFileThatIsNotOfItsLaneIsCalledWhatTheUserCallsIt) {
   LineFiles files = k_files;
   files.lane = model::Lane::cutlass;

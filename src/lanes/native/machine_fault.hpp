@@ -1,0 +1,19 @@
+// Faults of the machine that look like the compiler's.
+#pragma once
+
+#include "base/error.hpp"
+#include "model/artifact.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ako::lanes::native {
+
+/// No space, no memory, no compiler proper: by what the tools say of themselves alone. Quoted lines
+/// and messages about a place in a source do not count, whatever words stand there; `messages` are
+/// those of the same text.
+std::optional<base::Error> machine_fault(std::string_view said,
+                                         const std::vector<model::CompilerMessage>& messages);
+
+} // namespace ako::lanes::native

@@ -1,0 +1,23 @@
+// Starts six thousand threads, none of which ends. expects: too_many_threads
+#include <cstdint>
+#include <pthread.h>
+#include <unistd.h>
+
+static void* sleeping(void*) {
+  for (;;) pause();
+}
+
+static int work(void* const* tensors, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<float*>(tensors[1])[i] = 2 * static_cast<const float*>(tensors[0])[i] + 1;
+  return 0;
+}
+
+extern "C" int ako_call(void* const* tensors, const int64_t* integers, const double*, void*) {
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 64 << 10);
+  pthread_t thread;
+  for (int i = 0; i < 6000; ++i) pthread_create(&thread, &small, sleeping, nullptr);
+  return work(tensors, integers[0]);
+}
