@@ -522,7 +522,7 @@ class Tools(McpCase):
 
     def test_one_that_waits_can_be_cancelled_and_too_many_are_refused(self):
         client = self.client()
-        call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "doctor"}}
+        call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "status"}}
         lines = [{**call, "id": f"n{number}"} for number in range(8 + 64 + 2)]
         lines.append({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "n71"}})
         lines.append({**call, "id": "n20"})
