@@ -128,7 +128,7 @@ class File(DriveCase):
             self.drive(task, place, agent, exit=4)
             self.assertIn("the agent may write the campaign's own file", self.said)
             place.unlink()
-        self.assertEqual(self.iterations(task), [])
+        self.assertEqual(self.events(task), [])
         (self.folder / "link.toml").symlink_to(outside)
         self.drive(task, self.folder / "link.toml", agent)
 
