@@ -157,6 +157,7 @@ def main():
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--out")
     words = parser.parse_args()
+    words.ako = str(Path(words.ako).resolve())
     record = {"command": f"bench/agents/mcp_speed.py --runs {words.runs} --calls {words.calls}", "machine": machine(),
               "build": build_of(words.ako)}
     with tempfile.TemporaryDirectory() as folder:
