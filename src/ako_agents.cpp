@@ -6,8 +6,10 @@
 #include "loop/environment.hpp"
 #include "mcp/server.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 namespace ako {
@@ -23,17 +25,36 @@ constexpr const char* k_instructions =
     "show are free. A closed gate names what is missing and what supplies it. Answers hold at most "
     "4 KB; `more` pages through what was cut.";
 
+/// Who may waive: by this server's command line, and never where a campaign runs the agent.
+base::Expected<Waivers> waivers_of(const cli::Arguments& arguments) {
+  const char* unattended = std::getenv("AKO_UNATTENDED");
+  const bool alone = unattended != nullptr && *unattended != '\0';
+  if (!arguments.has("allow-waivers")) {
+    // Commands look at it as well, whatever way an argument takes to them.
+    ::setenv("AKO_UNATTENDED", "1", 1);
+    return Waivers::withheld;
+  }
+  if (!alone) return Waivers::allowed;
+  return base::fail(
+      base::ErrorKind::refused, "an unattended agent gives itself no waivers",
+      {.where = "ako mcp --allow-waivers",
+       .found = "AKO_UNATTENDED is set: the server was started by an agent",
+       .allowed = "a server that a person starts, or [[waiver]] in the campaign's file",
+       .next = "ako mcp"});
+}
+
 base::Expected<cli::Reply> run_mcp(const cli::Context& context, const cli::Arguments& arguments) {
+  AKO_TRY(const Waivers waivers, waivers_of(arguments));
   mcp::Site site;
   site.version = loop::k_ako_version;
   std::error_code ignored;
   site.dir = std::filesystem::absolute(context.dir, ignored);
-  site.tools = agent_tools(arguments.has("allow-waivers") ? Waivers::allowed : Waivers::withheld);
+  site.tools = agent_tools(waivers);
   site.instructions = k_instructions;
   cli::Context server = context;
   server.dir = site.dir;
-  site.call = [server](const std::string& tool, const base::Json& given) {
-    return run_tool(server, tool, given);
+  site.call = [server, waivers](const std::string& tool, const base::Json& given) {
+    return run_tool(server, tool, given, waivers);
   };
   // Every call is a process that begins with what this one knows: the guides are read once, and git
   // is asked once where the task lies.
@@ -49,13 +70,16 @@ base::Expected<cli::Reply> run_mcp(const cli::Context& context, const cli::Argum
 const cli::Command k_mcp{
     "mcp",
     "serve coding agents: every step as a tool over stdin and stdout",
-    "Model Context Protocol, versions 2024-11-05 to 2025-06-18. Tools run the commands of the "
-    "same\n"
-    "names; resources are the contract, the log, notes, profiles, the report and the guides; the\n"
-    "prompt `iteration` is the task on a page. Ends when the client closes its side.",
+    "Model Context Protocol, versions 2024-11-05 to 2025-11-25, and 2026-07-28. Tools run the\n"
+    "commands of the same names; resources are the task on a page, the contract, the log, notes,\n"
+    "profiles, the report and the guides; the prompt `iteration` is what to do next. Ends when "
+    "the\n"
+    "client closes its side.",
     {},
     {{"allow-waivers", "",
-      "tools may waive gates and flag candidates; without it only a person can", cli::Arity::flag}},
+      "tools may waive gates, flag candidates, profile a command and write outside the task; "
+      "without it only a person can",
+      cli::Arity::flag}},
     {"ako mcp", "ako -C tasks/rmsnorm mcp", "claude mcp add ako -- ako -C \"$PWD\" mcp"},
     run_mcp};
 
@@ -103,6 +127,22 @@ base::Expected<cli::Reply> drive_one(const loop::Session& session,
   return reply;
 }
 
+/// A warning for every setting that did not end well. Kind environment when none did.
+base::Expected<std::vector<std::string>>
+failures_of(const drive::Campaign& campaign, const std::vector<drive::SettingEnd>& settings) {
+  std::vector<std::string> out;
+  for (const auto& end : settings)
+    if (end.exit != 0) out.push_back(fmt::format("setting {}: {}", end.name, end.failure));
+  if (out.empty() || out.size() < settings.size()) return out;
+  return base::fail(base::ErrorKind::environment, "no setting of the campaign ended well",
+                    {.where = "campaign " + campaign.name,
+                     .found = fmt::format("{}", fmt::join(out, "; ")),
+                     .allowed = "at least one that ends by the campaign's own conditions",
+                     .next =
+                         "mend what is named, then run the same command again: it goes on where "
+                         "the records stand"});
+}
+
 base::Expected<cli::Reply> drive_several(const loop::Session& session,
                                          const drive::Campaign& campaign) {
   AKO_TRY(const drive::SideBySide result, drive::drive_side_by_side(session, campaign, [] {
@@ -110,14 +150,17 @@ base::Expected<cli::Reply> drive_several(const loop::Session& session,
           }));
   cli::Reply reply;
   base::Json settings = base::Json::array();
+  AKO_TRY(reply.warnings, failures_of(campaign, result.settings));
   for (const auto& end : result.settings) {
     reply.text += fmt::format(
         "{:<12} {}\n", end.name,
         end.best ? fmt::format("its iteration {}, tried again: {}", end.best->number, end.outcome)
-                 : "kept nothing");
+        : end.exit != 0 ? "failed"
+                        : "kept nothing");
     settings.push_back({{"name", end.name},
                         {"task", end.task.string()},
                         {"exit", end.exit},
+                        {"failure", end.failure.empty() ? base::Json() : base::Json(end.failure)},
                         {"best", row_json(end.best)},
                         {"tried_again", end.outcome}});
   }

@@ -70,12 +70,13 @@ base::Expected<std::optional<std::string>> persons_word(const Arguments& argumen
   auto word = arguments.maybe(option);
   const char* unattended = std::getenv("AKO_UNATTENDED");
   if (!word || unattended == nullptr || *unattended == '\0') return word;
-  return base::fail(base::ErrorKind::refused,
-                    "an unattended agent waives nothing and flags nothing",
-                    {.where = "--" + option,
-                     .found = *word,
-                     .allowed = "[[waiver]] in the campaign's file, written by a person",
-                     .next = "go on without it; the driver tries what stands in solution/"});
+  return base::fail(
+      base::ErrorKind::refused, "an unattended agent waives nothing and flags nothing",
+      {.where = "--" + option,
+       .found = *word,
+       .allowed = "a person's word: [[waiver]] in a campaign's file, or a server that "
+                  "a person started as ako mcp --allow-waivers",
+       .next = "go on without it: supply what the gate asks for"});
 }
 
 } // namespace ako::cli

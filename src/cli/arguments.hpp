@@ -50,8 +50,9 @@ private:
 base::Expected<std::filesystem::path> named_file(const std::string& text,
                                                  const std::filesystem::path& dir);
 
-/// What only a person may give: --waive, --flag. Kind refused inside an unattended campaign, whose
-/// waivers come from its file alone.
+/// What only a person may give: --waive, --flag. Kind refused for an agent (AKO_UNATTENDED): inside
+/// a campaign, whose waivers come from its file alone, and behind a server that was not allowed
+/// them.
 base::Expected<std::optional<std::string>> persons_word(const Arguments& arguments,
                                                         const std::string& option);
 

@@ -10,8 +10,8 @@ namespace {
 base::Expected<Reply> run_port(const Context& context, const Arguments& arguments) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   session.use_device(arguments.maybe("device"));
-  AKO_TRY(const loop::PortResult result,
-          loop::port_back(session, loop::PortRequest{arguments.maybe("waive")}));
+  AKO_TRY(const auto waive, persons_word(arguments, "waive"));
+  AKO_TRY(const loop::PortResult result, loop::port_back(session, loop::PortRequest{waive}));
   Reply reply;
   if (result.again)
     reply.text = fmt::format("{} holds the incumbent already, commit {}\n", result.port.branch,

@@ -7,6 +7,7 @@
 #include "report/markdown.hpp"
 #include "report/trajectory.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace ako::cli {
@@ -43,7 +44,10 @@ base::Expected<Reply> run_trajectory(ledger::Reader& reader, const std::filesyst
   reply.text = report::trajectory_table(rows);
   if (!rows.empty()) AKO_TRY_STATUS(base::write_file_atomic(plot, report::trajectory_svg(rows)));
   reply.text += fmt::format("{}\n{}\n", lines.string(), rows.empty() ? "" : plot.string());
-  reply.data = {{"iterations", rows.size()},
+  const auto iterations = std::count_if(
+      rows.begin(), rows.end(), [](const report::TrajectoryRow& row) { return !row.closing; });
+  reply.data = {{"iterations", iterations},
+                {"turns", rows.empty() ? 0 : rows.back().turns},
                 {"speedup", rows.empty() ? base::Json() : base::Json(rows.back().speedup)},
                 {"wall_seconds", rows.empty() ? 0 : rows.back().wall_seconds},
                 {"device_seconds", rows.empty() ? 0 : rows.back().device_seconds},

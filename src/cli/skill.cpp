@@ -55,15 +55,33 @@ base::Expected<std::string> existing(const std::filesystem::path& path) {
   return base::read_file(path, 4u << 20);
 }
 
+/// The file that `path` names by way of links: it is written, and the links stay.
+base::Expected<std::filesystem::path> file_behind(std::filesystem::path path) {
+  constexpr int k_most_links = 40;
+  const std::filesystem::path named = path;
+  std::error_code why;
+  for (int links = 0; links < k_most_links; ++links) {
+    if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, why))) return path;
+    path = (path.parent_path() / std::filesystem::read_symlink(path, why)).lexically_normal();
+  }
+  return base::fail(base::ErrorKind::invalid, "links lead in a circle here",
+                    {.where = named.string(),
+                     .found = fmt::format("more than {} links", k_most_links),
+                     .allowed = "a file, or a link to one",
+                     .next = "remove the link, then install again"});
+}
+
 base::Expected<Reply> install(const std::filesystem::path& target,
                               const std::vector<SkillPlace>& places) {
   const std::string block = skill_block(loop::k_ako_version);
   // All are looked at before one is written.
   std::vector<std::pair<std::filesystem::path, std::string>> writes;
+  std::vector<std::filesystem::path> folders;
   Reply reply;
   reply.data["files"] = base::Json::array();
   for (const auto& place : places) {
-    const std::filesystem::path path = target / place.path;
+    AKO_TRY(const std::filesystem::path path, file_behind(target / place.path));
+    folders.push_back(path.parent_path());
     AKO_TRY(const std::string before, existing(path));
     AKO_TRY(std::string after,
             report::merge_blocks(before, {{"skill", block}}, place.heading, path.string()));
@@ -74,7 +92,7 @@ base::Expected<Reply> install(const std::filesystem::path& target,
     reply.data["files"].push_back({{"for", place.name}, {"path", path.string()}, {"state", what}});
     if (before != after) writes.emplace_back(path, std::move(after));
   }
-  for (const auto& place : places) base::sweep_unfinished((target / place.path).parent_path());
+  for (const auto& folder : folders) base::sweep_unfinished(folder);
   for (const auto& [path, text] : writes) AKO_TRY_STATUS(base::write_file_atomic(path, text));
   reply.data["version"] = loop::k_ako_version;
   return reply;

@@ -18,19 +18,23 @@ computed, for whole-program work such as batching or scheduling, or to look for 
 
 ## The flow
 
-1. `ako doctor`: what this machine has. `ako new NAME --from REPO:path::symbol` (or `--lane cuda`): the task. Answer what
-   is asked in `task.toml`: shapes with their counts, dtypes, the reference. Two files and no task: `ako compare OLD NEW`.
+1. `ako doctor`: what this machine has; `ako calibrate`: its ceilings. Inside an AKO4ALL checkout: `ako preflight`.
+   `ako scope --trace FILE`: is the kernel hot? `ako new NAME --from REPO:path::symbol` (or `--lane cuda`): the task. Answer
+   what is asked in `task.toml`: shapes with their counts, dtypes, the reference. Two files and no task: `ako compare OLD NEW`.
 2. `ako refs read --required`: the reading. `ako check`: can the contract judge? `ako baseline`: judged and measured.
 3. Per iteration: `ako status`; change **one** thing in `solution/`; `ako try --cites ID --hypothesis "..."`.
    Improved is kept. What is correct and not better is put back by ako; its sources stay under `refs/ako/`.
+   `ako lane suggest` weighs the other lanes; `ako lane switch` goes there, and the record goes on.
 4. For evidence at any time: `ako bench`, `ako profile`, `ako diagnose FILE`, `ako log`, `ako show N --diff --evidence`.
-5. At the end: `ako report`, `ako verify`.
+5. Into the target, where `task.toml` has a `[port]`: `ako port` puts the winner on a branch there, `ako validate` asks the
+   target's own build and benchmarks. At the end: `ako report`, `ako verify`.
 
 With an MCP client: `ako -C TASK mcp` serves the same steps as tools, and this flow as the prompt `iteration`.
 Unattended: `ako drive --agent CMD --campaign campaign.toml`.
 
 ## What the gates mean
 
+- *clean-harness*: the AKO4ALL checkout is not clean and at its upstream. `ako preflight` names what its owner can mend.
 - *contract-proven*: nothing shows yet that wrong answers would be caught. Run `ako check`; after any change of
   `task.toml` again.
 - *baseline*: nothing to be better than, or it was measured on another machine or for another contract.
@@ -38,6 +42,8 @@ Unattended: `ako drive --agent CMD --campaign campaign.toml`.
   nor a finding (`ako refs` lists them).
 - *direction*: three in a row were correct and not better. Read the lessons, look at the profile, choose something that
   none of them did: `--direction "..."`.
+- *library-baseline*, before a port: no library is among the baselines. Add one, or `ako scope --no-library "why"`.
+- *second-opinion*, before port and report: fresh processes have not confirmed the incumbent yet. `ako try` again.
 - `--waive` and `--flag` are a person's decisions. Do not use them unless you were told to, in so many words.
 
 ## What the outcomes ask of you

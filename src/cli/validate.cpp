@@ -24,7 +24,7 @@ base::Expected<Reply> run_validate(const Context& context, const Arguments& argu
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   session.use_device(arguments.maybe("device"));
   loop::ValidateRequest request;
-  request.waive = arguments.maybe("waive");
+  AKO_TRY(request.waive, persons_word(arguments, "waive"));
   request.gates_only = arguments.has("gates-only");
   AKO_TRY(const loop::ValidateResult result, loop::validate(session, request));
   Reply reply;

@@ -97,6 +97,7 @@ public:
       base::sweep_unfinished(store);
     AKO_TRY_STATUS(reload());
     list_free();
+    AKO_TRY_STATUS(check_file());
     AKO_TRY_STATUS(recover());
     AKO_TRY_STATUS(begin());
     while (m_state.phase != Phase::stopped) {
@@ -120,6 +121,27 @@ public:
   }
 
 private:
+  /// An agent that can write the campaign's file gives itself budgets and waivers.
+  Status check_file() const {
+    std::error_code why;
+    const fs::path file = fs::weakly_canonical(m_campaign.file, why);
+    std::vector<fs::path> free = m_free;
+    for (const std::vector<std::string>* list :
+         {&std::as_const(m_adapter.own_folders), &m_request.agent.also_writable})
+      for (const std::string& path : *list) free.push_back(with_home(path));
+    for (const fs::path& each : free) {
+      const fs::path folder = fs::weakly_canonical(each, why);
+      const auto ends = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+      if (folder.empty() || ends.first != folder.end()) continue;
+      return base::fail(ErrorKind::refused, "the agent may write the campaign's own file",
+                        {.where = file.string(),
+                         .found = "it lies in " + folder.string() + ", which the agent may write",
+                         .allowed = "a file outside of agent.writable and agent.also_writable",
+                         .next = "move it out of there, and name it with --campaign"});
+    }
+    return {};
+  }
+
   Expected<base::FileLock> only_driver(const fs::path& records) {
     auto lock = base::FileLock::take(records / "campaign.lock", base::FileLock::Wait::no);
     if (lock || lock.error().kind != ErrorKind::refused) return lock;
@@ -187,7 +209,8 @@ private:
     }
     AKO_TRY_STATUS(check_lanes());
     if (m_campaign.prepare) AKO_TRY_STATUS(m_evaluator.prepare(m_session));
-    if (m_state.phase == Phase::ready) return say_confinement();
+    // A file that was edited in between is on record before its waivers and budgets are used.
+    if (m_state.phase == Phase::ready && m_state.file == m_campaign.hash) return say_confinement();
     AKO_TRY(const ledger::Standing standing, m_session.standing());
     AKO_TRY_STATUS(append("begun", m_state.turn,
                           {{"hash", m_campaign.hash},

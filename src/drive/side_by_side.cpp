@@ -105,6 +105,12 @@ Expected<loop::Session> open_place(const loop::Session& session, const Campaign&
   return out;
 }
 
+/// Where a setting's driver leaves why it failed, for the one that started it.
+Expected<fs::path> failure_file(const loop::Session& session) {
+  AKO_TRY(const fs::path records, session.workdir().records());
+  return records / "campaign-failure.txt";
+}
+
 /// In a process of its own: signals, locks and the agent's children are its alone.
 int run_setting(const loop::Session& session, const Campaign& campaign, const Setting& setting,
                 const MakeEvaluator& make_evaluator) {
@@ -116,11 +122,16 @@ int run_setting(const loop::Session& session, const Campaign& campaign, const Se
     return 0;
   }
   base::info("setting {}: {}", setting.name, driven.error().text());
+  if (auto file = failure_file(session))
+    static_cast<void>(base::write_file_atomic(*file, driven.error().text()));
   return driven.error().kind == ErrorKind::interrupted ? 130 : 3;
 }
 
 Expected<pid_t> start_setting(const loop::Session& session, const Campaign& campaign,
                               const Setting& setting, const MakeEvaluator& make_evaluator) {
+  AKO_TRY(const fs::path failure, failure_file(session));
+  std::error_code ignored;
+  fs::remove(failure, ignored);
   const pid_t parent = ::getpid(), pid = ::fork();
   if (pid < 0) return base::fail_errno("no process could be started", "fork", errno);
   if (pid > 0) return pid;
@@ -152,6 +163,85 @@ void wait_for(std::vector<SettingEnd>& ends, const std::vector<pid_t>& pids) {
     ends[i].exit = got > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 70;
     ++i;
   }
+}
+
+/// Why the settings' drivers failed, where they did.
+Status read_failures(const std::vector<loop::Session>& sessions, std::vector<SettingEnd>& ends) {
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (ends[i].exit == 0) continue;
+    AKO_TRY(const fs::path file, failure_file(sessions[i]));
+    ends[i].failure =
+        base::read_file(file).value_or(fmt::format("its driver ended with exit {}", ends[i].exit));
+  }
+  return {};
+}
+
+/// What settings have spent since the campaign began.
+struct Spent {
+  std::int64_t turns = 0;
+  double agent_seconds = 0, wall_seconds = 0, device_seconds = 0, money = 0;
+  bool operator==(const Spent&) const = default;
+};
+
+Expected<Spent> spent_by(const loop::Session& theirs, const std::string& record) {
+  AKO_TRY(ledger::Reader reader, theirs.reader());
+  AKO_TRY(const State state, state_of(reader, record));
+  Spent out{0, 0, state.wall_seconds, state.device_seconds, state.money};
+  AKO_TRY_STATUS(
+      reader.each(ledger::EventKind::campaign, [&](const ledger::Event& event) -> Status {
+        AKO_TRY(const ledger::Campaign step, ledger::payload_from<ledger::Campaign>(event.payload));
+        if (step.name != record || step.step != "answered") return {};
+        ++out.turns;
+        out.agent_seconds += base::get_or<double>(step.data, "seconds", 0.0);
+        return {};
+      }));
+  return out;
+}
+
+/// What is on record about it.
+Expected<Spent> noted_spent(const loop::Session& session, const std::string& record) {
+  Spent out;
+  AKO_TRY(ledger::Reader reader, session.reader());
+  AKO_TRY_STATUS(
+      reader.each(ledger::EventKind::campaign, [&](const ledger::Event& event) -> Status {
+        AKO_TRY(const ledger::Campaign step, ledger::payload_from<ledger::Campaign>(event.payload));
+        if (step.name != record || step.step != "settings") return {};
+        const auto number = [&](const char* key) {
+          return base::get_or<double>(step.data, key, 0.0);
+        };
+        out = {base::get_or<std::int64_t>(step.data, "turns", 0), number("agent_seconds"),
+               number("wall_seconds"), number("device_seconds"), number("money")};
+        return {};
+      }));
+  return out;
+}
+
+/// The task's own record tells what the settings cost, whatever came of them.
+Status note_spent(const loop::Session& session, const Campaign& campaign,
+                  const std::vector<loop::Session>& sessions) {
+  Spent all;
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    const std::string record = DriveRequest{campaign, {}, campaign.settings[i].name}.record_name();
+    AKO_TRY(const Spent one, spent_by(sessions[i], record));
+    all.turns += one.turns;
+    all.agent_seconds += one.agent_seconds;
+    all.wall_seconds = std::max(all.wall_seconds, one.wall_seconds); // they run side by side
+    all.device_seconds += one.device_seconds;
+    all.money += one.money;
+  }
+  AKO_TRY(const Spent noted, noted_spent(session, campaign.name));
+  if (noted == all) return {};
+  AKO_TRY(ledger::Writer writer, session.writer());
+  return writer
+      .append(ledger::Campaign{campaign.name,
+                               "settings",
+                               0,
+                               {{"turns", all.turns},
+                                {"agent_seconds", base::number_or_null(all.agent_seconds)},
+                                {"wall_seconds", base::number_or_null(all.wall_seconds)},
+                                {"device_seconds", base::number_or_null(all.device_seconds)},
+                                {"money", base::number_or_null(all.money)}}})
+      .map([](const auto&) {});
 }
 
 Status note_contender(const loop::Session& session, const Campaign& campaign, const SettingEnd& end,
@@ -271,7 +361,8 @@ Expected<std::int64_t> begin(const loop::Session& session, const Campaign& campa
   AKO_TRY(const fs::path records, session.workdir().records());
   AKO_TRY_STATUS(session.workdir().name_records(records.filename().string()));
   AKO_TRY(const ledger::Standing standing, session.standing());
-  if (before.phase != Phase::new_) return before.inherited;
+  const bool begins = before.phase == Phase::new_;
+  if (!begins && before.file == campaign.hash) return before.inherited;
   AKO_TRY(ledger::Writer writer, session.writer());
   const ledger::Campaign begun{campaign.name,
                                "begun",
@@ -280,7 +371,7 @@ Expected<std::int64_t> begin(const loop::Session& session, const Campaign& campa
                                 {"settings", campaign.settings.size()},
                                 {"inherited", standing.iterations}}};
   AKO_TRY_STATUS(writer.append(begun).map([](const auto&) {}));
-  return standing.iterations;
+  return begins ? standing.iterations : before.inherited;
 }
 
 } // namespace
@@ -296,7 +387,7 @@ Expected<SideBySide> drive_side_by_side(const loop::Session& session, const Camp
   std::vector<loop::Session> sessions;
   for (const Setting& setting : campaign.settings) {
     AKO_TRY(loop::Session place, open_place(session, campaign, setting));
-    out.settings.push_back({setting.name, place.workdir().task(), 0, std::nullopt, {}});
+    out.settings.push_back({setting.name, place.workdir().task(), 0, {}, std::nullopt, {}});
     sessions.push_back(std::move(place));
   }
   std::vector<pid_t> pids;
@@ -306,6 +397,8 @@ Expected<SideBySide> drive_side_by_side(const loop::Session& session, const Camp
     pids.push_back(*pid);
   }
   wait_for(out.settings, pids);
+  AKO_TRY_STATUS(read_failures(sessions, out.settings));
+  AKO_TRY_STATUS(note_spent(session, campaign, sessions));
   if (loop::interrupted())
     return base::fail(ErrorKind::interrupted, "stopped; everything so far is on record",
                       {.where = "campaign " + campaign.name,

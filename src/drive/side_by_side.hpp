@@ -14,6 +14,7 @@ struct SettingEnd {
   std::string name;
   base::fs::path task; ///< in its worktree
   int exit = 0;        ///< of its driver
+  std::string failure; ///< why that was not 0
   std::optional<ledger::IterationRow> best;
   std::string outcome; ///< of the best, tried again on the task itself; empty = it had none
 };

@@ -58,6 +58,7 @@ base::Status apply(State& state, const ledger::Campaign& step, std::int64_t even
     if (state.phase == Phase::new_) state.inherited = get_or<std::int64_t>(data, "inherited", 0);
     // Begun again with more budget: what had stopped goes on.
     if (state.phase == Phase::new_ || state.phase == Phase::stopped) state.phase = Phase::ready;
+    state.file = text_of(data, "hash");
     state.stopped.clear();
     state.idle_in_a_row = state.failures_in_a_row = 0;
   } else if (step.step == "turn") {
@@ -86,6 +87,7 @@ base::Status apply(State& state, const ledger::Campaign& step, std::int64_t even
     state.phase = Phase::stopped;
   } else if (step.step == "contender") {
     state.contenders.push_back(text_of(data, "setting"));
+  } else if (step.step == "settings") { // for whoever adds up what was spent
   } else {
     return base::fail(base::ErrorKind::invalid, "an unknown step of a campaign is on record",
                       {.where = fmt::format("event {}", event),

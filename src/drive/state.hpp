@@ -11,6 +11,8 @@
 //                                                         a stall: the lane is being changed
 //   laned     {"text"}                                    it is changed, and proven there
 //   stopped   {"reason"}
+//   settings  {"turns", "agent_seconds", "wall_seconds", "device_seconds", "money"}
+//                                                         what several have spent so far, together
 //   contender {"setting", "snapshot", "iteration", ...}   best of several, measured again
 #pragma once
 
@@ -56,6 +58,7 @@ struct State {
   std::int64_t idle_in_a_row = 0, failures_in_a_row = 0, stalls = 0, directions_taken = 0;
   std::int64_t lanes_taken = 0;
   std::int64_t inherited = 0; ///< iterations on record before the campaign
+  base::Hash file;            ///< of campaign.toml as it was last begun
   std::string stopped;
   std::vector<std::string> contenders; ///< settings whose best was measured again
 };

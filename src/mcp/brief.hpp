@@ -11,6 +11,7 @@
 namespace ako::mcp {
 
 inline constexpr std::size_t k_brief_bytes = 4096;      ///< of a whole tool result
+inline constexpr std::size_t k_stamp_bytes = 192;       ///< of it, for what the protocol adds
 inline constexpr std::size_t k_full_bytes = 256u << 10; ///< with detail = "full"
 
 struct Cut {

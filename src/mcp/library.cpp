@@ -1,6 +1,7 @@
 #include "mcp/library.hpp"
 
 #include "loop/brief.hpp"
+#include "mcp/address.hpp"
 #include "model/contract_toml.hpp"
 #include "model/nearest.hpp"
 #include "report/markdown.hpp"
@@ -18,33 +19,13 @@ using base::Json;
 namespace fs = base::fs;
 
 constexpr std::int64_t k_log_rows = 200, k_listed = 20;
-const std::vector<std::string> k_plain = {"contract", "log", "notes", "iterations", "report"};
-
-/// ako://NAME[/REST][?task=DIR]
-struct Address {
-  std::string name, rest, task;
-};
+const std::vector<std::string> k_plain = {"brief", "contract",   "log",
+                                          "notes", "iterations", "report"};
 
 tl::unexpected<base::Error> no_such(const std::string& uri, const std::string& allowed,
                                     const std::string& next) {
   return base::fail(base::ErrorKind::usage, "there is no such resource",
                     {.where = uri, .found = {}, .allowed = allowed, .next = next});
-}
-
-Expected<Address> address_of(const std::string& uri) {
-  static const std::string k_scheme = "ako://";
-  if (uri.rfind(k_scheme, 0) != 0)
-    return no_such(uri, "names that begin with ako://", "resources/list");
-  Address out;
-  std::string rest = uri.substr(k_scheme.size());
-  if (const std::size_t at = rest.find("?task="); at != std::string::npos) {
-    out.task = rest.substr(at + 6);
-    rest.resize(at);
-  }
-  const std::size_t slash = rest.find('/');
-  out.name = rest.substr(0, slash);
-  if (slash != std::string::npos) out.rest = rest.substr(slash + 1);
-  return out;
 }
 
 Expected<std::int64_t> number_of(const std::string& uri, const std::string& text) {
@@ -63,8 +44,19 @@ Json entry(const std::string& uri, const std::string& name, const std::string& d
 Expected<std::string> log_text(const loop::Session& session) {
   AKO_TRY(ledger::Reader reader, session.reader());
   AKO_TRY(ledger::Standing standing, reader.standing());
-  AKO_TRY(auto rows, reader.page(k_log_rows));
-  return report::log_page(rows, standing.iterations);
+  AKO_TRY(const auto rows, reader.page(k_log_rows));
+  if (rows.empty()) return std::string("no iterations on record\n");
+  std::string out = report::log_head();
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) out += report::log_line(*row);
+  if (rows.front().number > 1)
+    out += fmt::format("{} earlier of {}: ako log --all\n", rows.front().number - 1,
+                       standing.iterations);
+  return out;
+}
+
+Expected<std::string> brief_text(const loop::Session& session) {
+  AKO_TRY(const loop::Brief brief, loop::brief_of(session));
+  return loop::to_text(brief);
 }
 
 Expected<std::string> iteration_text(const loop::Session& session, std::int64_t number,
@@ -120,10 +112,12 @@ Expected<std::string> guide_text(const std::string& id, const std::string& uri) 
 
 Expected<std::string> task_text(const fs::path& dir, const Address& address,
                                 const std::string& uri) {
-  const bool whole = address.name == "contract" || address.name == "notes";
+  const bool whole =
+      address.name == "contract" || address.name == "notes" || address.name == "brief";
   AKO_TRY(loop::Session session,
           loop::Session::open(dir, whole ? loop::Need::contract : loop::Need::record));
   if (address.name == "contract") return base::read_file(session.workdir().contract());
+  if (address.name == "brief") return brief_text(session);
   if (address.name == "notes")
     return base::read_file(session.workdir().notes(session.contract().kernel.name));
   if (address.name == "iterations") return base::read_file(session.workdir().iterations());
@@ -136,7 +130,8 @@ Expected<std::string> task_text(const fs::path& dir, const Address& address,
 
 base::Status add_record(const loop::Session& session, Json& out) {
   AKO_TRY(ledger::Reader reader, session.reader());
-  out.push_back(entry("ako://log", "log", "what was tried and how it ended", "text/plain"));
+  out.push_back(
+      entry("ako://log", "log", "what was tried and how it ended, the newest first", "text/plain"));
   out.push_back(entry("ako://report", "report", "the report, written anew", "text/markdown"));
   AKO_TRY(auto rows, reader.page(k_listed));
   for (const auto& row : rows)
@@ -164,6 +159,9 @@ Expected<Json> list_resources(const fs::path& dir) {
   if (auto session = loop::Session::open(dir, loop::Need::record)) {
     out.push_back(entry("ako://contract", "contract", "task.toml of " + session->workdir().name(),
                         "application/toml"));
+    out.push_back(entry("ako://brief", "brief",
+                        "the task on a page: what stands, what limits it, what was tried in vain",
+                        "text/markdown"));
     std::error_code ignored;
     if (fs::exists(session->workdir().iterations(), ignored))
       out.push_back(entry("ako://iterations", "ITERATIONS.md", "iterations as people read them",
@@ -187,33 +185,93 @@ Json resource_templates() {
         {"uriTemplate", uri}, {"name", name}, {"description", description}, {"mimeType", type}};
   };
   return Json::array(
-      {one("ako://iteration/{number}", "iteration", "one iteration in full, with its diff",
+      {one("ako://{name}{?task,from,bytes}", "a task's",
+           "brief, contract, log, notes, iterations or report; of the task in the folder `task` "
+           "(default: the server's); from byte `from` on; at most `bytes` (default 4096)",
            "text/plain"),
-       one("ako://profile/{event}", "profile",
+       one("ako://iteration/{number}{?task,from,bytes}", "iteration",
+           "one iteration in full, with its diff", "text/plain"),
+       one("ako://profile/{event}{?task,from,bytes}", "profile",
            "a capture or inference on record, with its diagnosis", "application/json"),
-       one("ako://guide/{id}", "guide", "a guide of the reference library", "text/markdown"),
-       one("ako://{name}?task={dir}", "another task",
-           "contract, log, notes, iterations or report of the task in dir", "text/plain")});
+       one("ako://guide/{id}{?from,bytes}", "guide", "a guide of the reference library",
+           "text/markdown")});
 }
 
-Expected<Json> read_resource(const fs::path& dir, const std::string& uri) {
-  AKO_TRY(const Address address, address_of(uri));
-  const bool numbered = address.name == "iteration" || address.name == "profile";
-  const bool plain = std::find(k_plain.begin(), k_plain.end(), address.name) != k_plain.end();
+namespace {
+
+struct Content {
   std::string text;
-  const char* type = address.name == "contract"                             ? "application/toml"
-                     : address.name == "profile"                            ? "application/json"
-                     : address.name == "log" || address.name == "iteration" ? "text/plain"
-                                                                            : "text/markdown";
-  if (address.name == "guide") {
-    AKO_TRY(text, guide_text(address.rest, uri));
+  const char* type = "text/markdown";
+};
+
+Expected<Content> content_of(const fs::path& dir, const Address& address, const std::string& uri) {
+  const std::string& name = address.name;
+  const bool numbered = name == "iteration" || name == "profile";
+  const bool plain = std::find(k_plain.begin(), k_plain.end(), name) != k_plain.end();
+  Content out;
+  if (name == "contract") out.type = "application/toml";
+  if (name == "profile") out.type = "application/json";
+  if (name == "log" || name == "iteration") out.type = "text/plain";
+  if (name == "guide") {
+    AKO_TRY(out.text, guide_text(address.rest, uri));
   } else if (numbered || (plain && address.rest.empty())) {
-    AKO_TRY(text, task_text(address.task.empty() ? dir : dir / address.task, address, uri));
+    AKO_TRY(out.text, task_text(address.task.empty() ? dir : dir / address.task, address, uri));
   } else {
     return no_such(uri, model::join(k_plain) + ", iteration/N, profile/EVENT, guide/ID",
-                   model::did_you_mean(address.name, k_plain));
+                   model::did_you_mean(name, k_plain));
   }
-  return Json{{"contents", Json::array({{{"uri", uri}, {"mimeType", type}, {"text", text}}})}};
+  return out;
+}
+
+/// What of `content` fits into an answer of address.bytes, from address.from on, and the name of
+/// the next part: in "_meta" for programs, as a second content for models.
+Expected<Json> part_of(const Content& content, const Address& address, const std::string& uri) {
+  const auto of = static_cast<std::int64_t>(content.text.size());
+  if (address.from > 0 && address.from >= of)
+    return base::fail(base::ErrorKind::usage, "this place lies behind the end",
+                      {.where = uri,
+                       .found = fmt::format("from={}", address.from),
+                       .allowed = fmt::format("0 to {}", std::max<std::int64_t>(0, of - 1)),
+                       .next = "read it again without \"from\": it may have become shorter"});
+  std::int64_t from = address.from;
+  while (from > 0 &&
+         (static_cast<unsigned char>(content.text[static_cast<std::size_t>(from)]) & 0xc0) == 0x80)
+    --from;
+  const auto build = [&](const std::string& text, std::int64_t next) {
+    Json first = {{"uri", uri}, {"mimeType", content.type}, {"text", text}};
+    Json contents = Json::array({first});
+    if (next == 0 && from == 0) return Json{{"contents", std::move(contents)}};
+    Json about = {{"ako/from", from}, {"ako/to", next > 0 ? next : of}, {"ako/of", of}};
+    if (std::string_view(content.type) == "application/json") // a part of it is none
+      contents[0]["mimeType"] = "text/plain";
+    if (next > 0) {
+      Address following = address;
+      following.from = next;
+      about["ako/next"] = to_uri(following);
+      contents.push_back({{"uri", uri + "#more"},
+                          {"mimeType", "text/plain"},
+                          {"text", fmt::format("Bytes {} to {} of {}. The next part: {}", from,
+                                               next, of, to_uri(following))}});
+    }
+    contents[0]["_meta"] = std::move(about);
+    return Json{{"contents", std::move(contents)}};
+  };
+  const auto most = static_cast<std::size_t>(address.bytes) - k_stamp_bytes;
+  const auto size_of = [](const Json& json) { return base::dump_json(json).size(); };
+  const std::string rest = content.text.substr(static_cast<std::size_t>(from));
+  Json whole = build(rest, 0);
+  if (size_of(whole) <= most) return whole;
+  const std::size_t around = size_of(build("", std::max<std::int64_t>(1, of)));
+  AKO_TRY(const Page cut, page(Json(rest), "", 0, most > around + 260 ? most - around - 4 : 256));
+  return build(cut.value.get<std::string>(), cut.next > 0 ? from + cut.next : 0);
+}
+
+} // namespace
+
+Expected<Json> read_resource(const fs::path& dir, const std::string& uri) {
+  AKO_TRY(const Address address, parse_address(uri));
+  AKO_TRY(const Content content, content_of(dir, address, uri));
+  return part_of(content, address, uri);
 }
 
 Json list_prompts() {
@@ -226,6 +284,28 @@ Json list_prompts() {
                                                   argument("idea", "what to try first")})}}});
 }
 
+namespace {
+
+/// The page as far as it fits beside the rules; where it does not, the name of what is left.
+std::string brief_part(const std::string& text, std::size_t beside, const std::string& task) {
+  constexpr std::size_t k_around = 700; // the answer's own words and those of what is left
+  const std::size_t room = k_brief_bytes - k_around - beside;
+  if (base::dump_json(Json(text)).size() <= room) return text;
+  const auto cut = page(Json(text), "", 0, room);
+  if (!cut || cut->next == 0) return text;
+  Address rest;
+  rest.name = "brief";
+  rest.task = task;
+  rest.from = cut->next;
+  return cut->value.get<std::string>() +
+         fmt::format(
+             "…\n\n(Bytes 0 to {} of {}. The rest of this page: resource {}; `status`, `log` "
+             "and `show` tell it as well.)\n",
+             cut->next, text.size(), to_uri(rest));
+}
+
+} // namespace
+
 Expected<Json> get_prompt(const fs::path& dir, const std::string& name, const Json& arguments) {
   if (name != "iteration")
     return base::fail(base::ErrorKind::usage, "there is no such prompt",
@@ -234,19 +314,20 @@ Expected<Json> get_prompt(const fs::path& dir, const std::string& name, const Js
   const std::string idea = base::get_or<std::string>(arguments, "idea", "");
   AKO_TRY(loop::Session session,
           loop::Session::open(task.empty() ? dir : dir / task, loop::Need::contract));
-  AKO_TRY(loop::Brief brief, loop::brief_of(session));
-  std::string text = loop::to_text(brief);
-  text += "\n## The next iteration\n\n"
-          "Make one change to the candidate's files, from one hypothesis that the diagnosis, a "
-          "guide or the log supports. Nothing else in the task is yours to edit. Then call `try` "
-          "with the hypothesis as one sentence (what was changed, why it should be faster) and, "
-          "where you dare, predict_gain in percent. Correctness is judged first, on inputs and "
-          "sizes that you have not seen; a win must be seen twice. What is not better is reverted "
-          "for you. `compare`, `bench`, `profile` and `diagnose` are free at any time.\n";
+  AKO_TRY(const loop::Brief brief, loop::brief_of(session));
+  std::string rules =
+      "\n## The next iteration\n\n"
+      "Make one change to the candidate's files, from one hypothesis that the diagnosis, a "
+      "guide or the log supports. Nothing else in the task is yours to edit. Then call `try` "
+      "with the hypothesis as one sentence (what was changed, why it should be faster) and, "
+      "where you dare, predict_gain in percent. Correctness is judged first, on inputs and "
+      "sizes that you have not seen; a win must be seen twice. What is not better is reverted "
+      "for you. `compare`, `bench`, `profile` and `diagnose` are free at any time.\n";
   if (brief.stalled)
-    text += "The last three were correct and not better: `try` needs a `direction` that none of "
-            "them took.\n";
-  if (!idea.empty()) text += "\nStart from this idea: " + idea + "\n";
+    rules += "The last three were correct and not better: `try` needs a `direction` that none of "
+             "them took.\n";
+  const std::string text = brief_part(loop::to_text(brief), rules.size(), task) + rules +
+                           (idea.empty() ? "" : "\nStart from this idea: " + idea + "\n");
   return Json{{"description", "one iteration of " + brief.task},
               {"messages",
                Json::array({{{"role", "user"}, {"content", {{"type", "text"}, {"text", text}}}}})}};

@@ -13,9 +13,11 @@
 
 namespace ako::mcp {
 
-// What went wrong with a message, by the numbers of JSON-RPC; k_not_found is MCP's for resources.
+// What went wrong with a message, by the numbers of JSON-RPC; MCP's own: k_not_found for resources,
+// k_no_version for a protocol version that is not spoken here.
 inline constexpr int k_parse_error = -32700, k_invalid_request = -32600, k_no_method = -32601,
-                     k_invalid_params = -32602, k_internal = -32603, k_not_found = -32002;
+                     k_invalid_params = -32602, k_internal = -32603, k_not_found = -32002,
+                     k_no_version = -32022;
 
 struct RpcError {
   int code = k_internal;

@@ -39,7 +39,7 @@ public:
         m_session.farewell(*why == Ended::end_of_input ? Session::Farewell::let_readers_end
                                                        : Session::Farewell::stop_all);
       }
-      const bool idle = m_session.running() == 0 && (m_waiting.empty() || m_out_lost);
+      const bool idle = m_session.open_calls() == 0 && (m_waiting.empty() || m_out_lost);
       if (why && (idle || until->passed())) return *why;
       AKO_TRY_STATUS(turn(why.has_value()));
     }

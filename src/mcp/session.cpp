@@ -1,5 +1,6 @@
 #include "mcp/session.hpp"
 
+#include "mcp/envelope.hpp"
 #include "mcp/library.hpp"
 
 #include <algorithm>
@@ -57,17 +58,31 @@ Json error_envelope(const base::Error& error) {
           {"warnings", Json::array()}};
 }
 
-bool is_known(const std::string& method) {
-  static constexpr std::array k_methods = {"tools/list",
-                                           "tools/call",
-                                           "resources/list",
-                                           "resources/read",
-                                           "resources/templates/list",
-                                           "prompts/list",
-                                           "prompts/get",
-                                           "logging/setLevel"};
+bool is_cacheable(const std::string& method) {
+  static constexpr std::array k_methods = {
+      "tools/list",   "resources/list",           "resources/read",
+      "prompts/list", "resources/templates/list", "server/discover"};
   return std::find(k_methods.begin(), k_methods.end(), method) != k_methods.end();
 }
+
+/// Of a call or a prompt; clients that have none to give may say so with null.
+Json arguments_in(const Json& params) {
+  Json given = base::get_or<Json>(params, "arguments", Json::object());
+  return given.is_null() ? Json::object() : given;
+}
+
+std::optional<int> level_number(const std::string& level) {
+  const auto found = std::find(k_levels.begin(), k_levels.end(), level);
+  if (found == k_levels.end()) return std::nullopt;
+  return static_cast<int>(found - k_levels.begin());
+}
+
+/// Of a request that says itself which log lines it wants.
+std::optional<int> level_of(const Json& params) {
+  return level_number(base::get_or<std::string>(meta_of(params), k_meta_level, ""));
+}
+
+Json progress_token(const Json& params) { return meta_of(params).value("progressToken", Json()); }
 
 const Tool* find_tool(const std::vector<Tool>& tools, const std::string& name) {
   for (const Tool& tool : tools)
@@ -110,13 +125,11 @@ void Session::take_rest(const std::string& text) {
 void Session::take(const Message& message, const std::shared_ptr<Batch>& batch) {
   if (message.kind == Message::Kind::notification) return take_notification(message);
   if (message.kind == Message::Kind::response) return; // nothing is ever asked of the client
-  Asker asker{message.id, batch};
+  Asker asker{message.id, batch, is_cacheable(message.method)};
   if (batch) ++batch->open;
   if (message.kind == Message::Kind::invalid) return error(asker, message.error);
-  for (const Running& running : m_jobs)
-    if (running.asker.id == message.id && !running.cancelled)
-      return error(asker,
-                   {k_invalid_request, "this id belongs to a request that is still open", {}});
+  if (is_open(message.id))
+    return error(asker, {k_invalid_request, "this id belongs to a request that is still open", {}});
   take_request(message, std::move(asker));
 }
 
@@ -135,13 +148,7 @@ void Session::done(const std::shared_ptr<Batch>& batch) {
 
 void Session::take_request(const Message& message, Asker asker) {
   const std::string& method = message.method;
-  if (method == "initialize") return initialize(message, asker);
-  if (method == "ping") return result(asker, Json::object());
-  // A newer client may ask first for what this server does not know, and takes "no method" for an
-  // answer.
-  if (!m_initialized && is_known(method))
-    return error(asker,
-                 {k_invalid_request, "\"initialize\" comes first", {{"next", "initialize"}}});
+  if (!admit(message, asker)) return;
   if (method == "tools/list") {
     Json tools = Json::array();
     for (const Tool& tool : m_site.tools) tools.push_back(describe(tool, m_dialect));
@@ -152,45 +159,34 @@ void Session::take_request(const Message& message, Asker asker) {
   if (method == "resources/templates/list")
     return list(message, asker, "resourceTemplates", resource_templates());
   if (method == "prompts/list") return list(message, asker, "prompts", list_prompts());
-  if (method == "logging/setLevel") return set_level(message, asker);
+  if (method == "logging/setLevel" && !m_dialect.enveloped) return set_level(message, asker);
   const base::fs::path dir = m_site.dir;
-  if (method == "resources/list")
-    return start(
-        std::move(asker), message.params, [dir] { return list_resources(dir); }, nullptr, method,
-        Detail::full);
+  Call call{std::move(asker), progress_token(message.params), {}, nullptr, method,
+            Detail::full,     level_of(message.params)};
+  if (method == "resources/list") {
+    call.work = [dir] { return list_resources(dir); };
+    return start(std::move(call));
+  }
   if (method == "resources/read" || method == "prompts/get") {
     const bool reads = method == "resources/read";
     auto name = base::get<std::string>(message.params, reads ? "uri" : "name");
-    if (!name) return error(asker, rpc_error(k_invalid_params, name.error()));
-    const Json arguments = base::get_or<Json>(message.params, "arguments", Json::object());
-    Job::Work work = [dir, reads, name = *name, arguments] {
+    if (!name) return error(call.asker, rpc_error(k_invalid_params, name.error()));
+    call.work = [dir, reads, name = *name, arguments = arguments_in(message.params)] {
       return reads ? read_resource(dir, name) : get_prompt(dir, name, arguments);
     };
-    return start(std::move(asker), message.params, std::move(work), nullptr, method, Detail::full);
+    return start(std::move(call));
   }
-  error(asker, {k_no_method, "there is no method \"" + shorten(method, 80) + "\"", {}});
+  error(call.asker, {k_no_method, "there is no method \"" + shorten(method, 80) + "\"", {}});
 }
 
-void Session::initialize(const Message& message, const Asker& asker) {
-  if (m_initialized)
-    return error(asker, {k_invalid_request, "this conversation is initialized already", {}});
-  auto wanted = base::get<std::string>(message.params, "protocolVersion");
-  if (!wanted)
-    return error(
-        asker,
-        {k_invalid_params, "\"protocolVersion\" is missing", {{"allowed", known_versions()}}});
-  m_dialect = dialect(*wanted);
-  m_initialized = true;
-  Json capabilities = {{"tools", {{"listChanged", false}}},
-                       {"resources", {{"subscribe", false}, {"listChanged", false}}},
-                       {"prompts", {{"listChanged", false}}},
-                       {"logging", Json::object()}};
-  Json server = {{"name", "ako"}, {"version", m_site.version}};
-  if (m_dialect.structured) server["title"] = "ako: judged and measured kernel optimisation";
-  result(asker, {{"protocolVersion", m_dialect.version},
-                 {"capabilities", std::move(capabilities)},
-                 {"serverInfo", std::move(server)},
-                 {"instructions", m_site.instructions}});
+void Session::result(const Asker& asker, Json value) {
+  if (m_dialect.enveloped) {
+    value["resultType"] = "complete";
+    value["_meta"][k_meta_server] = server_info();
+    // What a task holds changes with every step.
+    if (asker.cacheable) value["ttlMs"] = 0, value["cacheScope"] = "private";
+  }
+  answer(asker, response(asker.id, std::move(value)));
 }
 
 void Session::list(const Message& message, const Asker& asker, const char* member, Json entries) {
@@ -216,12 +212,12 @@ void Session::list(const Message& message, const Asker& asker, const char* membe
 
 void Session::set_level(const Message& message, const Asker& asker) {
   const std::string level = base::get_or<std::string>(message.params, "level", "");
-  const auto found = std::find(k_levels.begin(), k_levels.end(), level);
-  if (found == k_levels.end())
+  const auto number = level_number(level);
+  if (!number)
     return error(asker, {k_invalid_params,
                          "there is no such level",
                          {{"allowed", fmt::format("{}", fmt::join(k_levels, ", "))}}});
-  m_level = static_cast<int>(found - k_levels.begin());
+  m_level = *number;
   result(asker, Json::object());
 }
 
@@ -232,10 +228,19 @@ void Session::take_notification(const Message& message) {
 
 void Session::cancel(const Json& id) {
   for (Running& running : m_jobs)
-    if (running.asker.id == id && !running.cancelled) {
+    if (running.call.asker.id == id && !running.cancelled) {
       running.cancelled = true;
       running.job.stop(k_stop_seconds);
     }
+  for (auto at = m_queue.begin(); at != m_queue.end();) {
+    if (at->asker.id != id) {
+      ++at;
+      continue;
+    }
+    const auto batch = at->asker.batch;
+    at = m_queue.erase(at);
+    if (batch) done(batch);
+  }
 }
 
 // --- tools ---
@@ -243,7 +248,7 @@ void Session::cancel(const Json& id) {
 void Session::call_tool(const Message& message, Asker asker) {
   auto name = base::get<std::string>(message.params, "name");
   if (!name) return error(asker, rpc_error(k_invalid_params, name.error()));
-  const Json arguments = base::get_or<Json>(message.params, "arguments", Json::object());
+  const Json arguments = arguments_in(message.params);
   const Tool* tool = *name == m_more.name ? &m_more : find_tool(m_site.tools, *name);
   if (tool == nullptr)
     return error(asker, {k_invalid_params,
@@ -258,8 +263,8 @@ void Session::call_tool(const Message& message, Asker asker) {
     Answer answer = m_site.call(name, arguments);
     return Json{{"text", std::move(answer.text)}, {"envelope", std::move(answer.envelope)}};
   };
-  start(std::move(asker), message.params, std::move(work), tool, message.method,
-        full ? Detail::full : Detail::brief);
+  start({std::move(asker), progress_token(message.params), std::move(work), tool, message.method,
+         full ? Detail::full : Detail::brief, level_of(message.params)});
 }
 
 void Session::give_more(const Json& arguments, const Asker& asker) {
@@ -276,7 +281,7 @@ void Session::give_more(const Json& arguments, const Asker& asker) {
       base::get_or<std::int64_t>(arguments, "bytes", k_brief_bytes), 512, 65536);
   const std::string at = base::get_or<std::string>(arguments, "at", "");
   auto part = page(*kept, at, base::get_or<std::int64_t>(arguments, "cursor", 0),
-                   static_cast<std::size_t>(bytes) - 300);
+                   static_cast<std::size_t>(bytes) - 300 - stamp_bytes());
   if (!part) return fail(part.error());
   Json data = {{"value", std::move(part->value)},
                {"next_cursor", part->next > 0 ? Json(part->next) : Json()},
@@ -293,19 +298,28 @@ void Session::give_more(const Json& arguments, const Asker& asker) {
   result(asker, std::move(out));
 }
 
-void Session::start(Asker asker, const Json& params, Job::Work work, const Tool* tool,
-                    std::string method, Detail detail) {
-  if (m_jobs.size() >= k_most_jobs)
-    return error(asker, {k_internal,
-                         fmt::format("{} calls are running already", k_most_jobs),
-                         {{"next", "wait for one of them, or cancel one"}}});
-  auto job = Job::start(work);
-  if (!job) return error(asker, rpc_error(k_internal, job.error()));
-  Json token;
-  if (params.contains("_meta") && params["_meta"].is_object())
-    token = params["_meta"].value("progressToken", Json());
-  m_jobs.push_back({std::move(*job), std::move(asker), std::move(token), tool, std::move(method),
-                    detail, false, -1});
+void Session::start(Call call) {
+  if (m_jobs.size() < k_most_jobs) return begin(std::move(call));
+  if (m_queue.size() >= k_most_queued)
+    return error(call.asker, {k_internal,
+                              fmt::format("{} calls are running and {} are waiting already",
+                                          k_most_jobs, k_most_queued),
+                              {{"next", "wait for some of them, or cancel some"}}});
+  m_queue.push_back(std::move(call));
+}
+
+void Session::begin(Call call) {
+  auto job = Job::start(call.work);
+  if (!job) return error(call.asker, rpc_error(k_internal, job.error()));
+  m_jobs.push_back({std::move(*job), std::move(call), false, -1});
+}
+
+bool Session::is_open(const Json& id) const {
+  for (const Running& running : m_jobs)
+    if (running.call.asker.id == id && !running.cancelled) return true;
+  for (const Call& call : m_queue)
+    if (call.asker.id == id) return true;
+  return false;
 }
 
 // --- calls that are running ---
@@ -328,18 +342,25 @@ void Session::read_jobs() {
     finish(*at, *news.result);
     at = m_jobs.erase(at);
   }
+  while (!m_queue.empty() && m_jobs.size() < k_most_jobs) {
+    Call next = std::move(m_queue.front());
+    m_queue.pop_front();
+    begin(std::move(next));
+  }
 }
 
 void Session::tell(Running& running, const Job::News& news) {
   for (const Job::Progress& each : news.progress) {
     // The protocol wants rising numbers; phases each begin at nought.
-    if (running.progress_token.is_null()) break;
+    if (running.call.progress_token.is_null()) break;
     running.shown = std::max(each.fraction, running.shown + 1e-6);
-    Json params = {{"progressToken", running.progress_token}, {"progress", running.shown}};
+    Json params = {{"progressToken", running.call.progress_token}, {"progress", running.shown}};
     if (m_dialect.progress_text) params["message"] = each.text;
     m_send(notification("notifications/progress", std::move(params)));
   }
-  if (m_level > k_info) return;
+  // Without a greeting a request that names no level wants no lines.
+  const int most = m_dialect.enveloped ? running.call.level.value_or(k_info + 1) : m_level;
+  if (most > k_info) return;
   for (const std::string& line : news.log)
     m_send(notification("notifications/message",
                         {{"level", "info"}, {"logger", "ako"}, {"data", shorten(line, 1000)}}));
@@ -348,19 +369,20 @@ void Session::tell(Running& running, const Job::News& news) {
 void Session::finish(Running& running, const base::Expected<Json>& outcome) {
   if (running.cancelled) {
     // The client has let go of it; in a list the others' answers still come.
-    if (running.asker.batch) done(running.asker.batch);
+    if (running.call.asker.batch) done(running.call.asker.batch);
     return;
   }
-  if (running.tool != nullptr) return result(running.asker, tool_result(outcome, running));
+  if (running.call.tool != nullptr)
+    return result(running.call.asker, tool_result(outcome, running));
   if (!outcome) {
     const bool missing = outcome.error().kind != base::ErrorKind::internal;
-    const int code = !missing                             ? k_internal
-                     : running.method == "resources/read" ? k_not_found
-                                                          : k_invalid_params;
-    return error(running.asker, rpc_error(code, outcome.error()));
+    const bool resource = running.call.method == "resources/read" && !m_dialect.enveloped;
+    const int code = !missing ? k_internal : resource ? k_not_found : k_invalid_params;
+    return error(running.call.asker, rpc_error(code, outcome.error()));
   }
-  if (running.method == "resources/list") return result(running.asker, {{"resources", *outcome}});
-  result(running.asker, *outcome);
+  if (running.call.method == "resources/list")
+    return result(running.call.asker, {{"resources", *outcome}});
+  result(running.call.asker, *outcome);
 }
 
 Json Session::tool_result(const base::Expected<Json>& outcome, const Running& running) {
@@ -371,13 +393,14 @@ Json Session::tool_result(const base::Expected<Json>& outcome, const Running& ru
   const std::string text = base::get_or<std::string>(*outcome, "text", "");
   const bool failed = !envelope["error"].is_null();
   return sized(text, std::move(envelope), failed,
-               running.detail == Detail::full ? k_full_bytes : k_brief_bytes);
+               running.call.detail == Detail::full ? k_full_bytes : k_brief_bytes);
 }
 
 Json Session::sized(const std::string& text, Json structured, bool failed, std::size_t bytes) {
   static const std::vector<std::string> k_whole = {"exit", "outcome", "fault", "error", "more"};
   const std::string short_text =
       bytes > k_brief_bytes ? shorten(text, bytes / 2) : shorten(text, k_text_bytes);
+  bytes -= stamp_bytes();
   const auto build = [&](const Json& content) {
     Json out = {{"content", Json::array({{{"type", "text"}, {"text", short_text}}})}};
     if (m_dialect.structured) out["structuredContent"] = content;
@@ -409,9 +432,9 @@ Json Session::sized(const std::string& text, Json structured, bool failed, std::
 }
 
 void Session::farewell(Farewell how) {
+  m_queue.remove_if([&](const Call& call) { return how == Farewell::stop_all || !call.reads(); });
   for (Running& running : m_jobs) {
-    const bool reads = running.tool == nullptr || running.tool->effect == Effect::reads;
-    if (reads && how == Farewell::let_readers_end) continue;
+    if (running.call.reads() && how == Farewell::let_readers_end) continue;
     running.job.stop(k_stop_seconds);
   }
 }

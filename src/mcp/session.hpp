@@ -13,7 +13,7 @@
 
 namespace ako::mcp {
 
-inline constexpr std::size_t k_most_jobs = 8;
+inline constexpr std::size_t k_most_jobs = 8, k_most_queued = 64;
 
 class Session {
 public:
@@ -23,7 +23,8 @@ public:
   /// What stood behind the last line break when the input ended: taken when it is a whole message.
   void take_rest(const std::string& text);
 
-  std::size_t running() const { return m_jobs.size(); }
+  /// Calls that are at work or wait for their turn.
+  std::size_t open_calls() const { return m_jobs.size() + m_queue.size(); }
   void add_descriptors(std::vector<pollfd>& into) const;
   void read_jobs();
 
@@ -41,14 +42,22 @@ private:
   struct Asker {
     base::Json id;
     std::shared_ptr<Batch> batch;
+    bool cacheable = false; ///< the protocol wants to be told for how long the answer holds
   };
-  struct Running {
-    Job job;
+  /// What a request asks for, done in a process of its own.
+  struct Call {
     Asker asker;
     base::Json progress_token;
+    Job::Work work;
     const Tool* tool = nullptr; ///< none for resources and prompts
     std::string method;         ///< then
     Detail detail = Detail::brief;
+    std::optional<int> level; ///< of log lines, where each request says its own
+    bool reads() const { return tool == nullptr || tool->effect == Effect::reads; }
+  };
+  struct Running {
+    Job job;
+    Call call;
     bool cancelled = false;
     double shown = -1; ///< progress told last
   };
@@ -58,25 +67,31 @@ private:
   void take_notification(const Message& message);
   void answer(const Asker& asker, const base::Json& reply);
   void done(const std::shared_ptr<Batch>& batch);
-  void result(const Asker& asker, base::Json value) {
-    answer(asker, response(asker.id, std::move(value)));
-  }
+  void result(const Asker& asker, base::Json value);
   void error(const Asker& asker, const RpcError& problem) {
     answer(asker, error_response(asker.id, problem));
   }
 
+  /// Greets, or looks at a request's own envelope; false when that has answered it.
+  bool admit(const Message& message, const Asker& asker);
+  bool admit_enveloped(const Message& message, const Asker& asker);
   void initialize(const Message& message, const Asker& asker);
+  void discover(const Asker& asker);
   void list(const Message& message, const Asker& asker, const char* member, base::Json entries);
   void call_tool(const Message& message, Asker asker);
   void give_more(const base::Json& arguments, const Asker& asker);
   void set_level(const Message& message, const Asker& asker);
-  void start(Asker asker, const base::Json& params, Job::Work work, const Tool* tool,
-             std::string method, Detail detail);
+  /// At once, or when one of those that are at work has ended.
+  void start(Call call);
+  void begin(Call call);
+  bool is_open(const base::Json& id) const;
   void cancel(const base::Json& id);
   void tell(Running& running, const Job::News& news);
   void finish(Running& running, const base::Expected<base::Json>& outcome);
   base::Json tool_result(const base::Expected<base::Json>& outcome, const Running& running);
   base::Json sized(const std::string& text, base::Json structured, bool failed, std::size_t bytes);
+  base::Json server_info() const;
+  std::size_t stamp_bytes() const { return m_dialect.enveloped ? k_stamp_bytes : 0; }
 
   const Site& m_site;
   std::function<void(const base::Json&)> m_send;
@@ -85,6 +100,7 @@ private:
   bool m_initialized = false;
   int m_level = 1; ///< of k_levels: info
   std::list<Running> m_jobs;
+  std::list<Call> m_queue;
   Kept m_kept;
 };
 

@@ -1,7 +1,9 @@
 #include "mcp/tool.hpp"
 
+#include "mcp/brief.hpp"
 #include "model/nearest.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace ako::mcp {
@@ -66,6 +68,7 @@ Json input_schema(const Tool& tool) {
   for (const Parameter& each : tool.parameters) {
     Json schema = type_schema(each.type);
     schema["description"] = each.help;
+    if (!each.allowed.empty()) schema["enum"] = each.allowed;
     properties[each.name] = std::move(schema);
     if (each.required) required.push_back(each.name);
   }
@@ -121,8 +124,12 @@ base::Status check_arguments(const Tool& tool, const Json& arguments) {
                             model::did_you_mean(name, known));
     if (!fits(parameter->type, value))
       return wrong_argument(tool, name, "this argument is of the wrong type",
-                            base::dump_json(value).substr(0, 80), allowed_text(parameter->type),
-                            {});
+                            shorten(base::dump_json(value), 80), allowed_text(parameter->type), {});
+    const auto& words = parameter->allowed;
+    if (words.empty() || std::find(words.begin(), words.end(), value) != words.end()) continue;
+    const std::string word = value.is_string() ? value.get<std::string>() : base::dump_json(value);
+    return wrong_argument(tool, name, "this argument knows no such word", shorten(word, 80),
+                          model::join(words), model::did_you_mean(word, words));
   }
   for (const Parameter& each : tool.parameters)
     if (each.required && !arguments.contains(each.name))
@@ -137,7 +144,8 @@ namespace {
 std::vector<Dialect> dialects() {
   return {{"2024-11-05", true, false, false, false},
           {"2025-03-26", true, true, false, true},
-          {"2025-06-18", false, true, true, true}};
+          {"2025-06-18", false, true, true, true},
+          {"2025-11-25", false, true, true, true}};
 }
 
 } // namespace
@@ -147,6 +155,8 @@ Dialect dialect(const std::string& version) {
     if (each.version == version) return each;
   return dialects().back();
 }
+
+Dialect enveloped_dialect() { return {"2026-07-28", false, true, true, true, true}; }
 
 std::string known_versions() {
   std::vector<std::string> names;
@@ -163,9 +173,9 @@ Json describe(const Tool& tool, const Dialect& dialect) {
   if (dialect.annotations)
     out["annotations"] = {{"title", tool.title},
                           {"readOnlyHint", tool.effect == Effect::reads},
-                          {"destructiveHint", false},
+                          {"destructiveHint", tool.effect == Effect::writes},
                           {"idempotentHint", tool.effect == Effect::reads},
-                          {"openWorldHint", false}};
+                          {"openWorldHint", tool.network}};
   return out;
 }
 

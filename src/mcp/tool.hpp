@@ -15,13 +15,14 @@ struct Parameter {
   Type type = Type::text;
   std::string help;
   bool required = false;
+  std::vector<std::string> allowed = {}; ///< the words it may be; empty = any
 };
 
 /// What a call leaves behind.
 enum class Effect {
   reads,   ///< nothing
-  records, ///< rows on record, figures, files that ako writes
-  decides  ///< may change solution/: keep, revert
+  records, ///< rows on record and figures of the machine: ako's own, nothing is lost
+  writes   ///< the user's files, branches or checkouts: solution/, task.toml, notes, reports
 };
 
 struct Tool {
@@ -29,6 +30,7 @@ struct Tool {
   std::vector<Parameter> parameters;
   Effect effect = Effect::reads;
   base::Json data_schema = base::Json::object(); ///< properties of "data"
+  bool network = false;                          ///< it may ask another machine
 };
 
 enum class Detail { brief, full };
@@ -53,10 +55,13 @@ struct Dialect {
   bool annotations = true; ///< of tools
   bool structured = true;  ///< structuredContent, outputSchema, titles
   bool progress_text = true;
+  bool enveloped = false; ///< no greeting: every request says its version in "_meta"
 };
-/// The dialect of a known version, else the newest.
+/// The dialect of a version that `initialize` can agree on, else the newest of them.
 Dialect dialect(const std::string& version);
 std::string known_versions();
+/// The one without `initialize`.
+Dialect enveloped_dialect();
 
 /// One entry of tools/list.
 base::Json describe(const Tool& tool, const Dialect& dialect);

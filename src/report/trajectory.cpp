@@ -24,14 +24,26 @@ struct OfCampaign {
 };
 
 struct Story {
-  std::vector<Spent> answered; ///< rising events; sums of agents' turns
+  std::vector<Spent> spent; ///< rising events; sums of agents' turns, and of whole settings
   std::map<std::int64_t, OfCampaign> by_iteration;
   std::map<std::int64_t, double> device; ///< by iteration, where a campaign measured it
 };
 
+/// Settings tell their sums since the campaign began: what is new in `now` is added.
+void add_settings(Spent& sum, Spent& before, const Spent& now) {
+  sum.event = now.event;
+  sum.turns += now.turns - before.turns;
+  sum.agent_seconds += now.agent_seconds - before.agent_seconds;
+  sum.wall_seconds += now.wall_seconds - before.wall_seconds;
+  sum.device_seconds += now.device_seconds - before.device_seconds;
+  sum.money += now.money - before.money;
+  before = now;
+}
+
 base::Expected<Story> story_of(ledger::Reader& reader) {
   Story out;
   Spent sum;
+  std::map<std::string, Spent> settings; ///< by campaign, as they were told last
   AKO_TRY_STATUS(
       reader.each(ledger::EventKind::campaign, [&](const ledger::Event& event) -> base::Status {
         AKO_TRY(const ledger::Campaign step, ledger::payload_from<ledger::Campaign>(event.payload));
@@ -41,9 +53,19 @@ base::Expected<Story> story_of(ledger::Reader& reader) {
         if (step.step == "answered") {
           sum.event = event.seq;
           sum.agent_seconds += number("seconds");
+          sum.wall_seconds += number("seconds");
           sum.money += number("money");
           ++sum.turns;
-          out.answered.push_back(sum);
+          out.spent.push_back(sum);
+        } else if (step.step == "settings") {
+          const Spent now{event.seq,
+                          number("agent_seconds"),
+                          number("device_seconds"),
+                          number("wall_seconds"),
+                          number("money"),
+                          base::get_or<std::int64_t>(step.data, "turns", 0)};
+          add_settings(sum, settings[step.name], now);
+          out.spent.push_back(sum);
         } else if (step.step == "tried" || step.step == "contender") {
           const auto iteration = base::get_or<std::int64_t>(step.data, "iteration", 0);
           // Several, where the machine was at fault; the sums are of all of them.
@@ -60,6 +82,14 @@ base::Expected<Story> story_of(ledger::Reader& reader) {
 }
 
 double clean(double value) { return std::isfinite(value) ? value : 0; }
+
+void add_spent(TrajectoryRow& row, const Spent& spent, double evaluations, double device) {
+  row.agent_seconds = spent.agent_seconds;
+  row.money = spent.money;
+  row.turns = spent.turns;
+  row.device_seconds = spent.device_seconds + device;
+  row.wall_seconds = spent.wall_seconds + evaluations;
+}
 
 } // namespace
 
@@ -79,9 +109,9 @@ base::Expected<std::vector<TrajectoryRow>> trajectory(ledger::Reader& reader) {
     AKO_TRY(const auto recorded, reader.iteration(number));
     if (!recorded) continue;
     const ledger::Iteration& it = recorded->payload;
-    for (; turn_at < story.answered.size() && story.answered[turn_at].event < recorded->event.seq;
+    for (; turn_at < story.spent.size() && story.spent[turn_at].event < recorded->event.seq;
          ++turn_at)
-      spent = story.answered[turn_at];
+      spent = story.spent[turn_at];
     TrajectoryRow row;
     row.iteration = number;
     if (const auto of = story.by_iteration.find(number); of != story.by_iteration.end())
@@ -99,13 +129,16 @@ base::Expected<std::vector<TrajectoryRow>> trajectory(ledger::Reader& reader) {
     const auto measured = story.device.find(number);
     evaluations += seconds;
     device += measured != story.device.end() ? measured->second : seconds;
-    row.agent_seconds = spent.agent_seconds;
-    row.money = spent.money;
-    row.turns = spent.turns;
-    row.device_seconds = device;
-    row.wall_seconds = spent.agent_seconds + evaluations;
+    add_spent(row, spent, evaluations, device);
     out.push_back(std::move(row));
   }
+  if (turn_at == story.spent.size()) return out;
+  TrajectoryRow last;
+  if (!out.empty()) last.iteration = out.back().iteration, last.speedup = out.back().speedup;
+  last.best_gain = best;
+  last.closing = true;
+  add_spent(last, story.spent.back(), evaluations, device);
+  out.push_back(std::move(last));
   return out;
 }
 
@@ -115,7 +148,8 @@ std::string to_json_lines(const std::vector<TrajectoryRow>& rows) {
     return value ? base::number_or_null(*value) : Json();
   };
   for (const TrajectoryRow& row : rows)
-    out += base::dump_json({{"iteration", row.iteration},
+    out += base::dump_json({{"iteration", row.closing ? Json() : Json(row.iteration)},
+                            {"closing", row.closing},
                             {"campaign", row.campaign},
                             {"turn", row.turn},
                             {"turns", row.turns},
@@ -139,10 +173,12 @@ std::string trajectory_table(const std::vector<TrajectoryRow>& rows) {
       fmt::format("{:>5} {:>5}  {:<19} {:<7} {:>9} {:>8} {:>9} {:>9} {:>9}  {}\n", "iter", "turn",
                   "outcome", "kept", "gain", "best", "wall s", "device s", "money", "hypothesis");
   for (const TrajectoryRow& row : rows)
-    out += fmt::format("{:>5} {:>5}  {:<19} {:<7} {:>9} {:>7.3f}x {:>9.1f} {:>9.1f} {:>9.2f}  {}\n",
-                       row.iteration, row.turn > 0 ? fmt::format("{}", row.turn) : "-", row.outcome,
-                       row.decision, percent(row.gain), row.speedup, row.wall_seconds,
-                       row.device_seconds, row.money, plain_line(row.hypothesis, 60));
+    out += fmt::format(
+        "{:>5} {:>5}  {:<19} {:<7} {:>9} {:>7.3f}x {:>9.1f} {:>9.1f} {:>9.2f}  {}\n",
+        row.closing ? "end" : fmt::format("{}", row.iteration),
+        row.turn > 0 ? fmt::format("{}", row.turn) : "-", row.outcome, row.decision,
+        percent(row.gain), row.speedup, row.wall_seconds, row.device_seconds, row.money,
+        row.closing ? fmt::format("{} turns in all", row.turns) : plain_line(row.hypothesis, 60));
   return out;
 }
 
@@ -196,7 +232,7 @@ std::string panel_of(const std::vector<TrajectoryRow>& rows, const Panel& panel,
   for (const TrajectoryRow& row : rows) {
     const double x = x_of(panel.value(row)), y = y_of(std::clamp(row.speedup, 1.0, most_y));
     path += fmt::format("H{:.1f}V{:.1f}", x, y);
-    if (row.decision != "revert")
+    if (row.decision != "revert" && !row.closing)
       dots +=
           fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"><title>{}</title></circle>", x,
                       y, html(fmt::format("iteration {}: {}", row.iteration, row.hypothesis)));

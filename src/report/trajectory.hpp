@@ -22,9 +22,13 @@ struct TrajectoryRow {
   double device_seconds = 0; ///< evaluations
   double agent_seconds = 0, money = 0;
   std::int64_t turns = 0; ///< agents' turns, those without an iteration included
+  bool closing = false;   ///< no iteration: what turns have spent since the last one
 };
 
-/// In rising order. Iterations made by hand take no agent's time and cost nothing.
+/// In rising order. Iterations made by hand take no agent's time and cost nothing. Several settings
+/// of a campaign count with their turns, money, device time and the longest one's wall time, before
+/// the best of them are tried. Where turns came after the last iteration a closing row has their
+/// sums.
 base::Expected<std::vector<TrajectoryRow>> trajectory(ledger::Reader& reader);
 
 std::string to_json_lines(const std::vector<TrajectoryRow>& rows);

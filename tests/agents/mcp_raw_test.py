@@ -2,20 +2,29 @@
 
 import json
 import os
+import pathlib
 import random
+import re
 import signal
 import subprocess
 import time
+import urllib.parse
 
-from raw_client import AKO, RawClient
+from raw_client import AKO, RawClient, expected_tools
 from tool import WAIVED, Case, alive, descendants, main, wait_until
 
-TOOLS = {"status", "check", "baseline", "try", "compare", "bench", "profile", "diagnose", "log", "show", "verify", "report",
-         "scope", "doctor", "new", "refs", "more"}
+NEWEST = "2025-11-25"  # that `initialize` agrees on
+ENVELOPED = "2026-07-28"  # has no `initialize`
+SCOPE = "io.modelcontextprotocol/"
+ENVELOPE = {SCOPE + "protocolVersion": ENVELOPED, SCOPE + "clientCapabilities": {}, SCOPE + "clientInfo": {"name": "raw", "version": "0"}}
+
+
+def size_of(message):
+    return len(json.dumps(message["result"], separators=(",", ":"), ensure_ascii=False).encode())
 
 
 class McpCase(Case):
-    def client(self, at=None, begin=True, version="2025-06-18", words=()):
+    def client(self, at=None, begin=True, version=NEWEST, words=()):
         client = RawClient(at or self.folder, self.environment, words)
         self.addCleanup(client.close)
         if begin:
@@ -33,10 +42,10 @@ class McpCase(Case):
 class Conversation(McpCase):
     def test_versions_are_negotiated_and_change_what_is_said(self):
         for version, structured, annotations in (("2024-11-05", False, False), ("2025-03-26", False, True),
-                                                 ("2025-06-18", True, True)):
+                                                 ("2025-06-18", True, True), (NEWEST, True, True)):
             client = self.client(version=version)
             tools = client.ask("tools/list")["result"]["tools"]
-            self.assertEqual({tool["name"] for tool in tools}, TOOLS)
+            self.assertEqual({tool["name"] for tool in tools}, expected_tools())
             for tool in tools:
                 self.assertEqual("outputSchema" in tool, structured)
                 self.assertEqual("annotations" in tool, annotations)
@@ -47,16 +56,49 @@ class Conversation(McpCase):
             if not structured:
                 self.assertIn("error", json.loads(reply["content"][1]["text"]))
         client = self.client(begin=False)
-        self.assertEqual(client.begin("2099-01-01")["result"]["protocolVersion"], "2025-06-18")
+        self.assertEqual(client.begin("2099-01-01")["result"]["protocolVersion"], NEWEST)
 
     def test_nothing_but_a_greeting_comes_first(self):
         client = self.client(begin=False)
         self.still_well(client)
         self.refused_with(client.ask("tools/list"), -32600, "initialize")
         self.refused_with(client.ask("server/discover"), -32601)
-        self.refused_with(client.ask("initialize", {}), -32602, "2025-06-18")
+        self.refused_with(client.ask("initialize", {}), -32602, NEWEST)
         client.begin()
         self.refused_with(client.begin(), -32600, "already")
+        self.still_well(client)
+
+    def test_a_client_without_a_greeting_says_its_version_with_every_request(self):
+        task = self.recorded_task()
+        client = self.client(at=task, begin=False)
+        probe = {"_meta": {**ENVELOPE, SCOPE + "protocolVersion": "2031-01-01"}}
+        reply = client.ask("server/discover", probe)
+        self.refused_with(reply, -32022)
+        self.assertEqual(reply["error"]["data"], {"supported": [ENVELOPED], "requested": "2031-01-01"})
+        found = client.ask("server/discover", {"_meta": ENVELOPE})["result"]
+        self.assertEqual(found["supportedVersions"], [ENVELOPED])
+        self.assertIn("status", found["instructions"])
+        for method, more, member in (("tools/list", {}, "tools"), ("resources/list", {}, "resources"),
+                                     ("resources/templates/list", {}, "resourceTemplates"), ("prompts/list", {}, "prompts"),
+                                     ("resources/read", {"uri": "ako://guide/loop"}, "contents"),
+                                     ("prompts/get", {"name": "iteration"}, "messages"),
+                                     ("tools/call", {"name": "show", "arguments": {"diff": True}}, "structuredContent")):
+            message = client.ask(method, {**more, "_meta": ENVELOPE})
+            result = message["result"]
+            self.assertIn(member, result)
+            self.assertEqual(result["resultType"], "complete", method)
+            self.assertEqual(result["_meta"][SCOPE + "serverInfo"]["name"], "ako")
+            self.assertEqual("ttlMs" in result and "cacheScope" in result, method not in ("tools/call", "prompts/get"), method)
+            if method in ("resources/read", "prompts/get", "tools/call"):
+                self.assertLessEqual(size_of(message), 4096, method)
+        self.refused_with(client.ask("tools/list"), -32602, "protocolVersion")
+        self.refused_with(client.ask("initialize", {"protocolVersion": NEWEST}), -32022, ENVELOPED)
+        for gone in ("ping", "logging/setLevel"):
+            self.refused_with(client.ask(gone, {"_meta": ENVELOPE}), -32601)
+        self.refused_with(client.ask("resources/read", {"uri": "ako://nothing", "_meta": ENVELOPE}), -32602)
+        client = self.client(begin=False)
+        self.refused_with(client.ask("tools/list", {"_meta": {SCOPE + "protocolVersion": ENVELOPED}}), -32602, "clientCapabilities")
+        client.begin()  # nothing was agreed on yet
         self.still_well(client)
 
     def test_what_is_no_message_is_told_so_and_the_rest_goes_on(self):
@@ -196,6 +238,104 @@ class Tools(McpCase):
         reply = client.call("try", {"hypothesis": "h", "waive": "trust me"})["result"]
         self.assertTrue(reply["isError"], "a waiver is not a tool's to give")
 
+    def test_arguments_may_be_null_and_words_are_checked(self):
+        client = self.client()
+        reply = client.ask("tools/call", {"name": "doctor", "arguments": None})["result"]
+        self.assertFalse(reply["isError"], reply)
+        reply = client.ask("prompts/get", {"name": "poem", "arguments": None})
+        self.refused_with(reply, -32602, "iteration")
+        reply = client.call("doctor", {"detail": "fulll"})["result"]
+        self.assertTrue(reply["isError"])
+        error = reply["structuredContent"]["error"]
+        self.assertIn("brief, full", error["allowed"])
+        self.assertIn("did you mean 'full'", error["next"])
+        for tool in client.ask("tools/list")["result"]["tools"]:
+            if tool["name"] != "more":
+                self.assertEqual(tool["inputSchema"]["properties"]["detail"]["enum"], ["brief", "full"])
+
+    def test_what_is_a_persons_to_decide_is_no_argument(self):
+        task = self.recorded_task()
+        for after, allowed in (((), False), (("--allow-waivers",), True)):
+            client = RawClient(task, self.environment, after=after)
+            self.addCleanup(client.close)
+            client.begin()
+            tools = {tool["name"]: tool for tool in client.ask("tools/list")["result"]["tools"]}
+            named = {(name, word) for name, tool in tools.items() for word in tool["inputSchema"]["properties"]}
+            for pair in (("try", "waive"), ("try", "flag"), ("baseline", "waive"), ("port", "waive"), ("validate", "waive"),
+                         ("profile", "command")):
+                self.assertEqual(pair in named, allowed, pair)
+            self.assertIn(("lane", "flag"), named, "a compiler's flag is no waiver")
+        withheld = self.client(at=task)
+        reply = withheld.call("profile", {"command": ["sh", "-c", "touch ran"]})["result"]
+        self.assertTrue(reply["isError"])
+        self.assertFalse((task / "ran").exists())
+
+    def test_the_commands_behind_the_tools_know_that_an_agent_asks(self):
+        """What a server was not allowed its commands refuse, however an argument came to them."""
+        task = self.recorded_task()
+        for words in (("try", "--hypothesis", "mine", "--waive", "trust me"), ("baseline", "--waive", "trust me"),
+                      ("port", "--waive", "trust me"), ("validate", "--waive", "trust me")):
+            self.refused(*words, at=task, env={"AKO_UNATTENDED": "1"}, exit=4, kind="refused", says=("waives nothing", "--allow-waivers"))
+        reply = self.run_text("mcp", "--allow-waivers", at=task, env={"AKO_UNATTENDED": "1"})
+        self.assertEqual(reply.code, 4)
+        self.assertIn("gives itself no waivers", reply.err)
+
+    def test_what_may_overwrite_says_so(self):
+        client = self.client()
+        hints = {tool["name"]: tool["annotations"] for tool in client.ask("tools/list")["result"]["tools"]}
+        for name, hint in hints.items():
+            self.assertFalse(hint["readOnlyHint"] and hint["destructiveHint"], name)
+        self.assertLessEqual({"try", "profile", "report", "new", "port", "lane", "preflight", "baseline"},
+                             {name for name, hint in hints.items() if hint["destructiveHint"]})
+        self.assertLessEqual({"status", "log", "show", "verify", "doctor", "diagnose", "more"},
+                             {name for name, hint in hints.items() if hint["readOnlyHint"]})
+        self.assertEqual({name for name, hint in hints.items() if hint["openWorldHint"]}, {"preflight"})
+
+    def test_a_tool_writes_inside_its_task_alone(self):
+        task = self.recorded_task()
+        away = self.folder / "away"
+        away.mkdir()
+        (task / "link").symlink_to(away)
+        contract = (task / "task.toml").read_bytes()
+        client = self.client(at=task)
+        for arguments in ({"into": str(away)}, {"into": "../away"}, {"into": "link"}, {"archive": str(away / "k.tar.gz")},
+                          {"archive": "link/k.tar.gz"}, {"archive": "task.toml"}, {"archive": "solution/halve.cpp"}):
+            reply = client.call("report", arguments)["result"]
+            self.assertTrue(reply["isError"], arguments)
+            error = reply["structuredContent"]["error"]
+            self.assertEqual((error["kind"], reply["structuredContent"]["exit"]), ("refused", 4))
+            self.assertIn(str(task.resolve()), error["allowed"])
+        self.assertTrue(client.call("port", {"patch": str(away / "k.patch")})["result"]["isError"])
+        reply = client.call("scope", {"calls": "none.jsonl", "into": "task.toml"})["result"]
+        self.assertEqual(reply["structuredContent"]["error"]["kind"], "refused")
+        self.assertEqual(list(away.iterdir()), [])
+        self.assertEqual((task / "task.toml").read_bytes(), contract)
+        reply = client.call("report", {"into": "hand-off", "archive": "hand-off/k.tar.gz"})["result"]
+        self.assertFalse(reply["isError"], reply)
+        self.assertTrue((task / "hand-off/report.md").is_file() and (task / "hand-off/k.tar.gz").is_file())
+        allowed = RawClient(task, self.environment, after=("--allow-waivers",))
+        self.addCleanup(allowed.close)
+        allowed.begin()
+        self.assertFalse(allowed.call("report", {"into": str(away)})["result"]["isError"])
+        self.assertTrue((away / "report.md").is_file())
+
+    def test_the_page_about_it_names_every_tool(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs/agents.md").read_text()
+        listed = re.search(r"commands of the same names: `([^`]+)`", page).group(1).split()
+        self.assertEqual(sorted(listed), sorted(expected_tools() - {"more"}))
+
+    def test_every_step_is_a_tool_that_runs(self):
+        task = self.recorded_task()
+        client = self.client(at=task)
+        reply = client.call("lane", {"action": "suggest"})["result"]
+        self.assertFalse(reply["isError"], reply)
+        self.assertEqual(reply["structuredContent"]["data"]["lane"], "cpu")
+        for tool, arguments in (("port", {}), ("validate", {}), ("preflight", {"look": True}), ("calibrate", {"seconds": 0.01}),
+                                ("lane", {"action": "switch", "lane": "cpu", "entry": "solution/halve.cpp::halve", "flag": ["-O1"]})):
+            structured = client.call(tool, arguments)["result"]["structuredContent"]
+            self.assertTrue(structured["error"]["next"] or structured["error"]["allowed"], (tool, structured))
+            self.assertNotEqual(structured["error"]["kind"], "internal", tool)
+
     def test_a_gate_is_refused_as_on_the_command_line(self):
         task = self.make_task()
         client = self.client(at=task)
@@ -223,7 +363,7 @@ class Tools(McpCase):
         for tool, arguments in (("status", {}), ("log", {"count": 200}), ("show", {"diff": True}), ("doctor", {}),
                                 ("report", {}), ("verify", {})):
             message = client.call(tool, arguments)
-            self.assertLessEqual(len(json.dumps(message["result"], separators=(",", ":"), ensure_ascii=False).encode()), 4096, tool)
+            self.assertLessEqual(size_of(message), 4096, tool)
         reply = client.call("show", {"diff": True})["result"]["structuredContent"]
         whole = self.ako("show", "--diff", at=task, exit=0)
         self.assertIn("more", reply)
@@ -257,8 +397,7 @@ class Tools(McpCase):
             content = client.ask("resources/read", {"uri": uri})["result"]["contents"][0]
             self.assertEqual(content["uri"], uri)
             self.assertTrue(content["text"], uri)
-        text = client.ask("resources/read", {"uri": "ako://contract"})["result"]["contents"][0]["text"]
-        self.assertEqual(text, (task / "task.toml").read_text())
+        self.assertEqual(self.whole_resource(client, "ako://contract"), (task / "task.toml").read_text())
         self.refused_with(client.ask("resources/read", {"uri": "ako://contarct"}), -32002, "did you mean 'contract'")
         self.refused_with(client.ask("resources/read", {"uri": "ako://iteration/99"}), -32002)
         self.refused_with(client.ask("resources/read", {"uri": "file:///etc/passwd"}), -32002, "ako://")
@@ -272,6 +411,67 @@ class Tools(McpCase):
         self.refused_with(client.ask("prompts/get", {"name": "poem"}), -32602, "iteration")
         self.refused_with(client.ask("logging/setLevel", {"level": "loud"}), -32602, "debug")
         self.assertEqual(client.ask("logging/setLevel", {"level": "warning"})["result"], {})
+
+    def whole_resource(self, client, uri, at_most=4096):
+        """All parts of a resource, each held against the bound."""
+        text = ""
+        while uri:
+            message = client.ask("resources/read", {"uri": uri})
+            self.assertLessEqual(size_of(message), at_most, uri)
+            contents = message["result"]["contents"]
+            self.assertEqual(contents[0]["uri"], uri)
+            text += contents[0]["text"]
+            about = contents[0].get("_meta", {})
+            uri = about.get("ako/next")
+            if about:
+                self.assertEqual(about["ako/to"], len(text.encode()))
+            self.assertEqual(len(contents) == 2, bool(uri))
+            if uri:
+                self.assertIn(uri, contents[1]["text"], "a model sees how to go on")
+        return text
+
+    def test_resources_and_prompts_fit_and_go_on(self):
+        task = self.recorded_task()
+        words = "wörds „und“ \"mehr\" "
+        for number in range(10):
+            self.solution(task, body=f"  for (int i = 0; i < n; ++i) y[i] = -{number + 2};")
+            self.ako("try", "--hypothesis", f"attempt {number}: " + words * 40, *WAIVED, at=task, exit=11)
+        client = self.client(at=task)
+        for name in ("brief", "contract", "log", "iterations", "report", "iteration/3", "guide/loop", "guide/loop?from=0&bytes=1500"):
+            text = self.whole_resource(client, "ako://" + name)
+            self.assertTrue(text, name)
+        self.assertEqual(self.whole_resource(client, "ako://contract?bytes=1024", 1024), (task / "task.toml").read_text())
+        large = client.ask("resources/read", {"uri": "ako://report?bytes=262144"})["result"]["contents"]
+        self.assertEqual(len(large), 1)
+        self.assertGreater(len(large[0]["text"]), 8192)
+        self.assertEqual(large[0]["text"], (self.whole_resource(client, "ako://report")))
+        log = self.whole_resource(client, "ako://log")
+        self.assertLess(log.index("attempt 9:"), log.index("attempt 3:"), "the newest first")
+        message = client.ask("prompts/get", {"name": "iteration", "arguments": {"idea": "unroll it"}})
+        self.assertLessEqual(size_of(message), 4096)
+        text = message["result"]["messages"][0]["content"]["text"]
+        rest = re.search(r"ako://brief\?from=\d+", text).group()
+        self.assertIn("predict_gain", text)
+        self.assertIn("unroll it", text)
+        self.assertTrue(client.ask("resources/read", {"uri": rest})["result"]["contents"][0]["text"])
+        for uri, says in (("ako://log?from=99999999", "behind the end"), ("ako://log?from=-1", "from"), ("ako://log?bytes=7", "1024"),
+                          ("ako://log?form=3", "did you mean 'from'")):
+            self.refused_with(client.ask("resources/read", {"uri": uri}), -32002, says)
+
+    def test_names_of_resources_are_percent_decoded(self):
+        task = self.recorded_task()
+        odd = self.folder / "odd & 100%?#"
+        os.rename(task, odd)
+        client = self.client()
+        quoted = urllib.parse.quote(str(odd), safe="")
+        listed = client.ask("resources/templates/list")["result"]["resourceTemplates"]
+        self.assertTrue(all("from" in each["uriTemplate"] and "bytes" in each["uriTemplate"] for each in listed))
+        self.assertIn("ako://{name}{?task,from,bytes}", {each["uriTemplate"] for each in listed})
+        self.assertEqual(self.whole_resource(client, f"ako://contract?task={quoted}&bytes=1024", 1024), (odd / "task.toml").read_text())
+        self.assertIn("nothing yet", self.whole_resource(client, f"ako://lo%67?task={quoted}"))
+        for broken in ("%", "%2", "%zz", "%00", "a%"):
+            self.refused_with(client.ask("resources/read", {"uri": "ako://log?task=" + broken}), -32002, "two hexadecimal digits")
+        self.refused_with(client.ask("resources/read", {"uri": "ako://%"}), -32002, "%25")
 
     def test_progress_is_told_and_rises_and_a_cancelled_call_stops_cleanly(self):
         task = self.make_task()
@@ -311,24 +511,39 @@ class Tools(McpCase):
         self.assertEqual(reply["structuredContent"]["error"]["kind"], "internal")
         self.still_well(client)
 
-    def test_too_many_calls_at_once_are_refused(self):
+    def test_calls_beyond_those_that_run_wait_for_their_turn(self):
         client = self.client()
+        many = 40
         client.write("".join(json.dumps({"jsonrpc": "2.0", "id": f"n{number}", "method": "tools/call",
-                                         "params": {"name": "status"}}) + "\n" for number in range(12)))
-        replies = [client.receive() for _ in range(12)]
-        refused = [reply for reply in replies if "error" in reply]
-        self.assertTrue(refused and len(refused) < 12)
-        self.assertIn("wait for one", json.dumps(refused[0]))
+                                         "params": {"name": "status"}}) + "\n" for number in range(many)))
+        replies = [client.receive() for _ in range(many)]
+        self.assertTrue(all("result" in reply for reply in replies))
+        self.assertEqual({reply["id"] for reply in replies}, {f"n{number}" for number in range(many)})
+
+    def test_one_that_waits_can_be_cancelled_and_too_many_are_refused(self):
+        client = self.client()
+        call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "status"}}
+        lines = [{**call, "id": f"n{number}"} for number in range(8 + 64 + 2)]
+        lines.append({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "n71"}})
+        lines.append({**call, "id": "n20"})
+        client.write("".join(json.dumps(line) + "\n" for line in lines))
+        replies = [client.receive(120) for _ in range(len(lines) - 2)]
+        refused = {reply["id"]: reply for reply in replies if "error" in reply}
+        self.assertEqual(set(refused), {"n72", "n73", "n20"})
+        self.refused_with(refused["n72"], -32603, "wait for some")
+        self.refused_with(refused["n20"], -32600, "still open")
+        self.still_well(client)
+        self.assertNotIn("n71", {reply["id"] for reply in replies} | {m.get("id") for m in client.unread})
 
 
 class Endurance(McpCase):
-    def test_hundreds_of_calls_in_flat_memory(self):
+    def test_a_thousand_calls_in_flat_memory(self):
         task = self.recorded_task()
         client = self.client(at=task)
         for _ in range(40):
             client.call("log")
         before = client.resident_kib()
-        for number in range(160):
+        for number in range(1000):
             client.call("status" if number % 2 else "show", {"diff": True} if number % 2 == 0 else {})
         self.assertLess(client.resident_kib() - before, 2 << 10)
 

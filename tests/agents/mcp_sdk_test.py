@@ -2,23 +2,23 @@
 
 import asyncio
 import os
+import urllib.parse
 
 from mcp import ClientSession, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, LATEST_PROTOCOL_VERSION
+from raw_client import expected_tools
 from tool import Case, main
-
-TOOLS = {"status", "check", "baseline", "try", "compare", "bench", "profile", "diagnose", "log", "show", "verify", "report",
-         "scope", "doctor", "new", "refs", "more"}
 
 
 class Sdk(Case):
-    def talk(self, work, at=None, **callbacks):
+    def talk(self, work, at=None, greet=ClientSession.initialize, **callbacks):
         async def whole():
             server = StdioServerParameters(command=os.environ["AKO"], args=["-C", str(at or self.folder), "mcp"],
                                            env=self.environment)
             async with stdio_client(server) as (read, write):
                 async with ClientSession(read, write, **callbacks) as session:
-                    greeting = await session.initialize()
+                    greeting = await greet(session)
                     return await asyncio.wait_for(work(session, greeting), 120)
         return asyncio.run(whole())
 
@@ -28,8 +28,9 @@ class Sdk(Case):
         async def work(session, greeting):
             self.assertEqual(greeting.server_info.name, "ako")
             self.assertIn("status", greeting.instructions)
+            self.assertEqual(session.protocol_version, LATEST_HANDSHAKE_VERSION)
             tools = (await session.list_tools()).tools
-            self.assertEqual({tool.name for tool in tools}, TOOLS)
+            self.assertEqual({tool.name for tool in tools}, expected_tools())
             self.assertTrue(all(tool.output_schema for tool in tools))
             # The SDK holds structured content against the output schema.
             for name, arguments in (("status", {}), ("log", {}), ("show", {"iteration": 1, "diff": True}), ("verify", {}),
@@ -56,6 +57,54 @@ class Sdk(Case):
             await session.send_ping()
 
         self.talk(work, at=task)
+
+    def test_the_newest_protocol_that_the_sdk_speaks(self):
+        self.assertEqual(LATEST_PROTOCOL_VERSION, LATEST_MODERN_VERSION, "the SDK knows a newer one: support it")
+        task = self.recorded_task()
+
+        async def work(session, greeting):
+            self.assertIn("status", greeting.instructions)
+            self.assertEqual(session.protocol_version, LATEST_PROTOCOL_VERSION)
+            self.assertEqual(session.server_info.name, "ako")
+            tools = (await session.list_tools()).tools
+            self.assertEqual({tool.name for tool in tools}, expected_tools())
+            for name, arguments in (("status", {}), ("log", {}), ("show", {"iteration": 1, "diff": True}), ("report", {})):
+                reply = await session.call_tool(name, arguments)
+                self.assertFalse(reply.is_error, (name, reply))
+                self.assertEqual(reply.structured_content["exit"], 0)
+            told = []
+
+            async def on_progress(progress, total, message):
+                told.append((progress, message))
+            await session.call_tool("check", {"build_only": True}, progress_callback=on_progress)
+            self.assertTrue(told)
+            self.assertIn("ako://contract", {str(each.uri) for each in (await session.list_resources()).resources})
+            self.assertTrue((await session.read_resource("ako://guide/loop")).contents[0].text)
+            self.assertTrue((await session.list_resource_templates()).resource_templates)
+            self.assertEqual([prompt.name for prompt in (await session.list_prompts()).prompts], ["iteration"])
+            prompt = await session.get_prompt("iteration", {"idea": "fewer loads"})
+            self.assertIn("fewer loads", prompt.messages[0].content.text)
+            with self.assertRaises(MCPError):
+                await session.read_resource("ako://nothing")
+
+        self.talk(work, at=task, greet=ClientSession.discover)
+
+    def test_parts_of_a_resource_through_its_template(self):
+        task = self.recorded_task()
+
+        async def work(session, _greeting):
+            template = next(each.uri_template for each in (await session.list_resource_templates()).resource_templates
+                            if each.name == "a task's")
+            self.assertEqual(template, "ako://{name}{?task,from,bytes}")
+            uri = "ako://contract?" + urllib.parse.urlencode({"task": str(task), "bytes": 1024}, quote_via=urllib.parse.quote, safe="")
+            text = ""
+            while uri:
+                first = (await session.read_resource(uri)).contents[0]
+                text += first.text
+                uri = (first.meta or {}).get("ako/next")
+            self.assertEqual(text, (task / "task.toml").read_text())
+
+        self.talk(work)
 
     def test_a_step_with_progress_and_log(self):
         task = self.make_task()

@@ -3,16 +3,30 @@
 import json
 import os
 import queue
+import re
 import subprocess
 import threading
 import time
 
 AKO = os.environ["AKO"]
+# What is no step of a task: the ways in that agents use, and the driver that starts them.
+NO_TOOLS = {"mcp", "skill", "drive"}
+
+
+def commands_of(help_text):
+    """The commands that `ako --help` names."""
+    return set(re.findall(r"(?m)^  ([a-z]+)\s", re.split(r"(?i)subcommands:", help_text)[1]))
+
+
+def expected_tools():
+    """Every command that is a step, and the server's own."""
+    done = subprocess.run([AKO, "--help"], capture_output=True, text=True, check=True)
+    return commands_of(done.stdout) - NO_TOOLS | {"more"}
 
 
 class RawClient:
-    def __init__(self, at, environment, words=(), program=None):
-        self.process = subprocess.Popen([program or AKO, *words, "mcp"], cwd=at, env=environment, stdin=subprocess.PIPE,
+    def __init__(self, at, environment, words=(), program=None, after=()):
+        self.process = subprocess.Popen([program or AKO, *words, "mcp", *after], cwd=at, env=environment, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.lines = queue.Queue()
         self.unread, self.last = [], 0
@@ -59,7 +73,7 @@ class RawClient:
         number = self.start(method, params)
         return self.until(lambda m: isinstance(m, dict) and m.get("id") == number, limit)
 
-    def begin(self, version="2025-06-18"):
+    def begin(self, version="2025-11-25"):
         reply = self.ask("initialize", {"protocolVersion": version, "capabilities": {},
                                         "clientInfo": {"name": "raw", "version": "0"}})
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})

@@ -1,7 +1,9 @@
 """`ako skill`: the page, its places, its version, and what people wrote around it."""
 
+import pathlib
 import re
 
+from raw_client import commands_of
 from tool import Case, main
 
 PLACES = {"claude": ".claude/skills/ako/SKILL.md", "codex": "AGENTS.md", "cursor": ".cursor/rules/ako.mdc"}
@@ -57,6 +59,35 @@ class Skill(Case):
         self.refused("skill", "install", exit=2, says="marks")
         self.assertEqual(path.read_text(), damaged)
         self.assertFalse((self.folder / PLACES["claude"]).exists(), "all or nothing")
+
+    def test_every_gate_of_the_program_is_explained_and_every_step_named(self):
+        page = self.run_text("skill", "print").out
+        source = (pathlib.Path(__file__).parents[2] / "src/loop/gates.hpp").read_text()
+        gates = set(re.findall(r'^  X\(\w+, +"([a-z-]+)"', source, re.M))
+        self.assertGreaterEqual(len(gates), 8)
+        explained = set(re.findall(r"\*([a-z-]+)\*", page.split("## What the gates mean")[1].split("##")[0]))
+        self.assertEqual(explained, gates)
+        flow = page.split("## The flow")[1].split("##")[0]
+        for command in commands_of(self.run_text("--help").out) - {"skill"}:
+            self.assertRegex(flow, rf"`ako (?:-C \w+ )?{command}\b", "a step that the flow leaves out")
+
+    def test_a_page_that_is_a_link_stays_one(self):
+        (self.folder / "docs").mkdir()
+        real = self.folder / "docs/agents.md"
+        real.write_text("# Ours\n")
+        link = self.folder / "AGENTS.md"
+        link.symlink_to("docs/agents.md")
+        self.ako("skill", "install", "--for", "codex", exit=0)
+        self.assertEqual(str(link.readlink()), "docs/agents.md")
+        self.assertIn("Written by ako", real.read_text())
+        self.assertTrue(real.read_text().startswith("# Ours\n"))
+        self.ako("skill", "check", "--for", "codex", exit=0)
+        real.unlink()  # a link to nothing yet: the file is made where it points
+        self.ako("skill", "install", "--for", "codex", exit=0)
+        self.assertTrue(link.is_symlink() and real.is_file())
+        link.unlink()
+        link.symlink_to("AGENTS.md")
+        self.refused("skill", "install", "--for", "codex", exit=2, says="circle")
 
     def test_words_that_are_off(self):
         self.refused("skill", "check", exit=2, says="not installed")

@@ -1,4 +1,5 @@
 // Everything that reads what a client sends: the first byte says in which pieces it arrives.
+#include "mcp/address.hpp"
 #include "mcp/brief.hpp"
 #include "mcp/lines.hpp"
 #include "mcp/message.hpp"
@@ -33,6 +34,12 @@ void look_at(const mcp::Message& message) {
   require(base::dump_json(cut.value).size() <= 200 ||
           base::dump_json(message.params).size() <= 200);
   static_cast<void>(mcp::page(message.params, message.method, 0, 512));
+  const auto address = mcp::parse_address("ako://" + message.method);
+  if (!address) return;
+  const auto again = mcp::parse_address(mcp::to_uri(*address));
+  require(again && again->name == address->name && again->rest == address->rest &&
+          again->task == address->task && again->from == address->from &&
+          again->bytes == address->bytes);
 }
 
 } // namespace

@@ -9,6 +9,7 @@ namespace {
 
 using base::Json;
 using testing::HasSubstr;
+using testing::Not;
 
 Tool example() {
   Tool out;
@@ -50,6 +51,33 @@ TEST(Tools, ArgumentsAreHeldAgainstThem) {
   EXPECT_THAT(why(Json::array()), HasSubstr("named"));
 }
 
+TEST(Tools, AWordIsOneOfThoseThatAreAllowed) {
+  Tool tool = example();
+  tool.parameters.push_back({"detail", Type::text, "how much", false, {"brief", "full"}});
+  EXPECT_EQ(input_schema(tool)["properties"]["detail"]["enum"], Json::array({"brief", "full"}));
+  EXPECT_FALSE(input_schema(tool)["properties"]["name"].contains("enum"));
+  EXPECT_TRUE(check_arguments(tool, {{"name", "anything"}, {"detail", "full"}}));
+  const auto status = check_arguments(tool, {{"name", "x"}, {"detail", "fulll"}});
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().found, "fulll");
+  EXPECT_EQ(status.error().allowed, "brief, full");
+  EXPECT_THAT(status.error().next, HasSubstr("'full'"));
+}
+
+TEST(Tools, WhatOverwritesIsCalledDestructive) {
+  const auto hints = [](Effect effect, bool network) {
+    Tool tool = example();
+    tool.effect = effect, tool.network = network;
+    return describe(tool, dialect("2025-06-18"))["annotations"];
+  };
+  EXPECT_EQ(hints(Effect::reads, false)["destructiveHint"], false);
+  EXPECT_EQ(hints(Effect::records, false)["destructiveHint"], false);
+  EXPECT_EQ(hints(Effect::records, false)["readOnlyHint"], false);
+  EXPECT_EQ(hints(Effect::writes, false)["destructiveHint"], true);
+  EXPECT_EQ(hints(Effect::writes, true)["openWorldHint"], true);
+  EXPECT_EQ(hints(Effect::writes, false)["openWorldHint"], false);
+}
+
 TEST(Dialects, DifferInWhatTheyKnow) {
   const Json old = describe(example(), dialect("2024-11-05"));
   EXPECT_FALSE(old.contains("outputSchema"));
@@ -57,9 +85,13 @@ TEST(Dialects, DifferInWhatTheyKnow) {
   const Json now = describe(example(), dialect("2025-06-18"));
   EXPECT_TRUE(now.contains("outputSchema"));
   EXPECT_EQ(now["annotations"]["readOnlyHint"], true);
-  EXPECT_EQ(dialect("2031-01-01").version, "2025-06-18");
+  EXPECT_EQ(dialect("2031-01-01").version, "2025-11-25");
   EXPECT_TRUE(dialect("2025-03-26").batches);
   EXPECT_FALSE(dialect("2025-06-18").batches);
+  // It is not agreed on by a greeting.
+  EXPECT_EQ(dialect(enveloped_dialect().version).version, "2025-11-25");
+  EXPECT_THAT(known_versions(), Not(HasSubstr(enveloped_dialect().version)));
+  EXPECT_TRUE(enveloped_dialect().enveloped && enveloped_dialect().structured);
 }
 
 } // namespace
