@@ -1,19 +1,17 @@
 #include "drive/agent.hpp"
 
 #include "base/json.hpp"
+#include "drive/alone.hpp"
 #include "drive/confine.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <regex>
 #include <sstream>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace ako::drive {
@@ -24,7 +22,10 @@ namespace fs = base::fs;
 constexpr std::size_t k_kept_output = 1u << 20;
 constexpr std::uint64_t k_largest_file = 1u << 30;
 constexpr int k_rules_fd = 3;
-constexpr std::size_t k_longest_line = 4096; ///< the pattern sees: std::regex recurses
+/// What the pattern sees of a line at once, for std::regex recurses; and how much of it before and
+/// after a number it surely sees.
+constexpr std::size_t k_window = 4096, k_margin = 256;
+constexpr const char *k_out = "out", *k_err = "err";
 
 /// The last part of a file.
 std::string tail_of(const fs::path& path, std::size_t most) {
@@ -66,35 +67,6 @@ base::UniqueFd output_file(const fs::path& path) {
   return base::UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
 }
 
-std::vector<pid_t> processes() {
-  std::vector<pid_t> out;
-  std::error_code why;
-  for (fs::directory_iterator walk("/proc", why), end; !why && walk != end; walk.increment(why)) {
-    const std::string name = walk->path().filename().string();
-    if (std::isdigit(static_cast<unsigned char>(name[0]))) out.push_back(std::atoi(name.c_str()));
-  }
-  return out;
-}
-
-bool carries(pid_t pid, const std::string& token) {
-  base::UniqueFd file(::open(fmt::format("/proc/{}/environ", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return false;
-  std::string text;
-  char buffer[16u << 10];
-  for (ssize_t got = 0; (got = ::read(file.get(), buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<std::size_t>(got));
-  return text.find("AKO_TURN_TOKEN=" + token) != std::string::npos;
-}
-
-/// Its parent; 0 when it is gone.
-pid_t parent_of(pid_t pid) {
-  auto stat = base::read_file(fmt::format("/proc/{}/stat", pid), 4096);
-  if (!stat) return 0;
-  const std::size_t close = stat->rfind(')');
-  if (close == std::string::npos || close + 4 >= stat->size()) return 0;
-  return std::atoi(stat->c_str() + close + 4);
-}
-
 } // namespace
 
 Adapter adapter_for(const std::string& command) {
@@ -111,30 +83,14 @@ Adapter adapter_for(const std::string& command) {
   return {"command", {"/bin/sh", "-c", command}, {}, ""};
 }
 
-int end_leftovers(const std::string& token) {
-  int ended = 0;
-  // What it started may go on starting: until a look finds nobody.
-  for (int look = 0; look < 20; ++look) {
-    int found = 0;
-    for (const pid_t pid : processes())
-      if (pid != ::getpid() && (carries(pid, token) || (parent_of(pid) == ::getpid()))) {
-        if (::kill(pid, SIGKILL) == 0) ++found;
-        ::waitpid(pid, nullptr, WNOHANG);
-      }
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-    }
-    ended += look == 0 ? found : 0;
-    if (found == 0) return ended;
-    ::usleep(20'000);
-  }
-  return ended;
+Printed printed_in(const fs::path& folder) {
+  return {tail_of(folder / k_out, k_kept_output), tail_of(folder / k_err, k_kept_output)};
 }
 
 base::Expected<Heard> run_agent(const Adapter& adapter, const Turn& turn) {
   AKO_TRY_STATUS(base::write_file_atomic(turn.scratch / "prompt.md", turn.prompt));
-  // Outside its reach: what it printed is the driver's.
-  AKO_TRY(const base::TemporaryDir printed, base::TemporaryDir::make("ako-turn"));
-  const fs::path out_path = printed.path() / "out", err_path = printed.path() / "err";
+  AKO_TRY_STATUS(base::make_dirs(turn.printed));
+  const fs::path out_path = turn.printed / k_out, err_path = turn.printed / k_err;
   const base::UniqueFd out = output_file(out_path), err = output_file(err_path);
   if (!out || !err) return base::fail_errno("no file for what the agent prints", out_path, errno);
   base::CommandOptions options;
@@ -153,20 +109,18 @@ base::Expected<Heard> run_agent(const Adapter& adapter, const Turn& turn) {
     writable.push_back(turn.scratch);
     AKO_TRY(rules, write_rules(writable));
     options.fds.emplace_back(rules.get(), k_rules_fd);
-    options.before_exec = [] { return enter_rules(k_rules_fd); };
   }
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-  auto result = base::run_command(options);
-  const int left = end_leftovers(turn.token);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
-  if (!result) return tl::unexpected(result.error());
+  // Alone first: under the rules nothing can be mounted any more.
+  options.before_exec = [alone = turn.alone, confined = turn.landlock] {
+    if (alone && enter_alone() != 0) return 1;
+    return confined ? enter_rules(k_rules_fd) : 0;
+  };
+  AKO_TRY(const base::CommandResult result, base::run_command(options));
   Heard heard;
-  heard.ending = result->ending;
-  heard.timed_out = result->timed_out;
-  heard.seconds = static_cast<double>(result->wall_ns) / 1e9;
-  heard.out = tail_of(out_path, k_kept_output);
-  heard.err = tail_of(err_path, k_kept_output);
-  heard.left_running = left;
+  heard.ending = result.ending;
+  heard.timed_out = result.timed_out;
+  heard.seconds = static_cast<double>(result.wall_ns) / 1e9;
+  heard.printed = printed_in(turn.printed);
   return heard;
 }
 
@@ -226,24 +180,48 @@ Said read_answer(const std::string& out) {
   return said;
 }
 
+namespace {
+
+/// The numbers of one line, each once: a window takes those that begin between its margins.
+void read_numbers(const std::regex& pattern, const std::string& line,
+                  const std::function<void(double)>& take) {
+  for (std::size_t begin = 0, from = 0;;) {
+    const std::size_t end = std::min(begin + k_window, line.size());
+    const bool last = end == line.size();
+    const std::size_t limit = last ? end : end - k_margin;
+    auto flags = std::regex_constants::match_default;
+    if (begin > 0) flags |= std::regex_constants::match_prev_avail;
+    if (!last) flags |= std::regex_constants::match_not_eol;
+    const auto first = line.begin() + static_cast<std::ptrdiff_t>(begin);
+    for (std::sregex_iterator
+             match(first, line.begin() + static_cast<std::ptrdiff_t>(end), pattern, flags),
+         none;
+         match != none; ++match) {
+      if (!(*match)[1].matched) continue;
+      const auto at = static_cast<std::size_t>((*match)[1].first - line.begin());
+      if (at < from || at >= limit) continue;
+      if (const auto number = leading_number((*match)[1].str()); number && *number >= 0)
+        take(*number);
+    }
+    if (last) return;
+    from = limit;
+    begin = limit - k_margin;
+  }
+}
+
+} // namespace
+
 std::optional<double> read_money(const Money& money, const std::string& text) {
   if (money.pattern.empty()) return std::nullopt;
   std::optional<double> out;
+  const auto take = [&](double number) {
+    out = money.sum ? out.value_or(0) + number * money.per : number * money.per;
+  };
   try {
     const std::regex pattern(money.pattern, std::regex::ECMAScript);
     std::istringstream lines(text);
     std::string line;
-    while (std::getline(lines, line)) {
-      for (std::size_t at = 0; at < line.size(); at += k_longest_line) {
-        const std::string part = line.substr(at, k_longest_line);
-        for (std::sregex_iterator match(part.begin(), part.end(), pattern), end; match != end;
-             ++match) {
-          const auto number = leading_number((*match)[1].str());
-          if (!number || *number < 0) continue;
-          out = money.sum ? out.value_or(0) + *number * money.per : *number * money.per;
-        }
-      }
-    }
+    while (std::getline(lines, line)) read_numbers(pattern, line, take);
   } catch (const std::regex_error&) { // too deep for this text: nothing is known
     return std::nullopt;
   }

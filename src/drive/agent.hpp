@@ -24,28 +24,33 @@ struct Turn {
   base::fs::path task;              ///< where it runs
   std::vector<base::fs::path> free; ///< absolute: what it may write
   base::fs::path scratch;           ///< its $TMPDIR; made by the caller
+  base::fs::path printed;           ///< where what it prints goes, out of its reach
   std::string prompt;
   std::int64_t number = 0;
   std::string token; ///< in its environment: finds what it leaves running
   double deadline_seconds = 900;
   bool landlock = true;
+  bool alone = false; ///< in a pid namespace: what it starts ends with it, and with this process
   std::function<bool()> stop;
 };
+
+struct Printed {
+  std::string out, err; ///< their last parts
+};
+/// What a turn printed so far, also when its driver was killed.
+Printed printed_in(const base::fs::path& folder);
 
 struct Heard { ///< how it ended and what it printed
   base::Ending ending;
   bool timed_out = false;
   double seconds = 0;
-  std::string out, err; ///< their last parts
-  int left_running = 0; ///< processes that had to be ended after it
+  Printed printed;
+  int left_running = 0; ///< processes that had to be ended after it; set by whoever did
 };
 
-/// Kind interrupted when `stop` said so; environment when it could not be started.
+/// Kind interrupted when `stop` said so; environment when it could not be started. What it leaves
+/// running is for end_leftovers().
 base::Expected<Heard> run_agent(const Adapter& adapter, const Turn& turn);
-
-/// Ends every process with `token` in its environment, and (when asked for) what was handed to this
-/// process by dying parents. Returns how many there were.
-int end_leftovers(const std::string& token);
 
 /// What an agent says about its change, line by line ("Hypothesis: ..."), the last of each counts.
 struct Said {

@@ -357,8 +357,8 @@ iterations = 20
 
 [stop]
 # gain_percent = 50         # confirmed, against the baseline
-idle = 3                    # turns in a row that changed nothing
-failures = 3                # turns in a row in which the agent failed or hung
+idle = 3                    # turns in a row that brought nothing to judge
+failures = 3                # turns in a row in which the agent failed or hung, or that were lost
 stalls = 3
 
 [stall]

@@ -36,8 +36,9 @@ struct Money {
 
 struct Stop {
   std::optional<double> gain; ///< confirmed, against the baseline: 0.3 = 30 %
-  std::int64_t idle = 3;      ///< turns in a row that changed nothing
-  std::int64_t failures = 3;  ///< turns in a row in which the agent failed or hung
+  std::int64_t idle = 3;      ///< turns in a row that brought nothing to judge
+  std::int64_t failures =
+      3; ///< turns in a row in which the agent failed or hung, or that were lost
   std::int64_t stalls = 3;
 };
 

@@ -23,6 +23,7 @@ struct Driven {
   State state;
   ledger::Standing standing;
   bool landlock = false; ///< false: edits outside were found by comparison alone
+  bool alone = false;    ///< false: what outlives a killed driver is found by its token alone
 };
 
 /// Runs the campaign until one of its conditions ends it. Kind interrupted when the user stopped

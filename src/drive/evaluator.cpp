@@ -1,6 +1,7 @@
 #include "drive/evaluator.hpp"
 
 #include "base/log.hpp"
+#include "base/time.hpp"
 #include "executors/runner.hpp"
 #include "loop/baseline.hpp"
 #include "loop/check.hpp"
@@ -32,12 +33,23 @@ std::string text_of_result(const loop::TryResult& result) {
   return out;
 }
 
+double seconds_since(std::int64_t started) {
+  return static_cast<double>(base::monotonic_ns() - started) / 1e9;
+}
+
+std::string why_no_commit(const std::vector<std::string>& warnings) {
+  for (const auto& warning : warnings)
+    if (warning.find("no commit") != std::string::npos) return warning;
+  return "no commit was made";
+}
+
 class Real : public Evaluator {
 public:
   explicit Real(loop::TextWriter write_texts) : m_write_texts(std::move(write_texts)) {}
 
   base::Expected<Evaluated> evaluate(const loop::Session& session,
                                      const loop::TryRequest& request) override {
+    const std::int64_t started = base::monotonic_ns();
     AKO_TRY(const loop::TryResult result, loop::try_candidate(session, request, m_write_texts));
     for (const auto& warning : result.warnings) base::info("{}", warning);
     Evaluated out;
@@ -45,33 +57,40 @@ public:
     out.outcome = result.iteration.verdict.outcome.kind;
     out.fault = result.iteration.verdict.outcome.fault;
     out.decision = result.step.decision;
-    out.seconds = result.iteration.seconds;
-    out.device_seconds = static_cast<double>(result.phases.total_ns) / 1e9;
+    out.seconds = seconds_since(started); // what a stall asks for, too
+    out.device_seconds =
+        static_cast<double>(result.phases.total_ns + result.further_device_ns) / 1e9;
     out.stalled = result.stalled;
     out.text = text_of_result(result);
+    if (result.commit.empty()) out.no_commit = why_no_commit(result.warnings);
     return out;
   }
 
-  base::Status prepare(const loop::Session& session) override {
-    AKO_TRY_STATUS(prove(session));
+  base::Expected<Spent> prepare(const loop::Session& session) override {
+    const std::int64_t started = base::monotonic_ns();
+    AKO_TRY(bool worked, prove(session));
     AKO_TRY(loop::Facts facts, session.facts());
     for (const auto& gate : loop::closed_gates(loop::Claim::iteration, facts))
       if (gate.gate == loop::Gate::baseline) {
         base::info("measuring the baseline");
         AKO_TRY_STATUS(
             loop::measure_baseline(session, std::nullopt, m_write_texts).map([](const auto&) {}));
+        worked = true;
       }
-    look(session);
-    return {};
+    worked |= look(session);
+    if (!worked) return Spent{};
+    const double seconds = seconds_since(started);
+    return Spent{seconds, seconds};
   }
 
 private:
-  base::Status prove(const loop::Session& session) {
+  /// Whether anything was due.
+  base::Expected<bool> prove(const loop::Session& session) {
     AKO_TRY(loop::Facts facts, session.facts());
     bool due = false;
     for (const auto& gate : loop::closed_gates(loop::Claim::baseline, facts))
       due |= gate.gate == loop::Gate::contract_proven;
-    if (!due) return {};
+    if (!due) return false;
     base::info("proving that the contract can judge");
     AKO_TRY(const loop::CheckResult result, loop::check_contract(session, loop::CheckDepth::whole));
     if (result.unsettled)
@@ -80,7 +99,7 @@ private:
                          .found = {},
                          .allowed = "a machine that is quiet while it is measured on",
                          .next = "run the campaign again when it is"});
-    if (result.test.passed) return {};
+    if (result.test.passed) return true;
     if (result.why) {
       base::Error why = *result.why;
       why.kind = base::ErrorKind::refused;
@@ -95,15 +114,16 @@ private:
   }
 
   /// One look at the kernel, so that the first prompt has something to go by. No look is no error.
-  void look(const loop::Session& session) {
+  bool look(const loop::Session& session) {
     auto reader = session.reader();
-    if (!reader) return;
+    if (!reader) return false;
     auto seen = reader->last(ledger::EventKind::profile);
-    if (!seen || *seen) return;
+    if (!seen || *seen) return false;
     loop::ProfileRequest request;
     request.side = "incumbent";
     if (auto looked = loop::profile(session, request, executors::local_runner()); !looked)
       base::info("the incumbent was not profiled: {}", looked.error().text());
+    return true;
   }
 
   loop::TextWriter m_write_texts;

@@ -14,10 +14,15 @@ struct Evaluated {
   model::Decision decision = model::Decision::revert;
   double seconds = 0, device_seconds = 0;
   bool stalled = false;
-  std::string text; ///< for the agent
+  std::string text;      ///< for the agent
+  std::string no_commit; ///< why git took no commit of it; empty = it did
   /// Of several attempts: the first one's iteration, and what the last one took by itself.
   std::int64_t first_iteration = 0;
   double last_device_seconds = 0;
+};
+
+struct Spent {
+  double seconds = 0, device_seconds = 0; ///< 0: nothing was due
 };
 
 class Evaluator {
@@ -28,7 +33,7 @@ public:
   virtual base::Expected<Evaluated> evaluate(const loop::Session& session,
                                              const loop::TryRequest& request) = 0;
   /// Supplies what can be supplied without a person: a check, a baseline, a first look.
-  virtual base::Status prepare(const loop::Session& session) = 0;
+  virtual base::Expected<Spent> prepare(const loop::Session& session) = 0;
 };
 
 /// The machine was at fault, not the candidate: nothing was judged.

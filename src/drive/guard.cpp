@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/sqlite.hpp"
+#include "base/time.hpp"
 #include "base/unfinished.hpp"
 #include "ledger/verify.hpp"
 #include "workspace/git.hpp"
@@ -22,28 +23,28 @@ namespace fs = base::fs;
 namespace {
 
 constexpr const char* k_open = "open";
-constexpr std::uint64_t k_most_memory = 256u << 20, k_most_file = 4ull << 30;
-
-std::int64_t ns_of(const timespec& time) { return time.tv_sec * 1'000'000'000ll + time.tv_nsec; }
-
-bool is_below(const fs::path& path, const fs::path& root) {
-  const auto [end, ignored] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
-  return end == root.end();
-}
+constexpr std::uint64_t k_most_kept_ledger = 256u << 20, k_most_guarded = 4ull << 30;
 
 /// Moves it there; copies where that is another file system.
 Status move_to(const fs::path& from, const fs::path& to) {
-  AKO_TRY_STATUS(base::make_dirs(to.parent_path()));
   std::error_code why;
   fs::remove_all(to, why);
   fs::rename(from, to, why);
   if (!why) return {};
+  const auto type = fs::symlink_status(from, why).type();
+  const bool empty = type == fs::file_type::fifo || type == fs::file_type::socket;
+  if (empty && fs::remove(from, why)) return {};
   fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks, why);
   if (!why) fs::remove_all(from, why);
   if (why)
     return base::fail(base::ErrorKind::io, "what an agent changed could not be moved away",
                       {.where = from.string(), .found = why.message(), .allowed = {}, .next = {}});
   return {};
+}
+
+/// Beside the campaigns: not by the name that the records have now, which may be an agent's word.
+fs::path ledger_of(const fs::path& store) {
+  return store.parent_path().parent_path().parent_path() / "ledger.sqlite";
 }
 
 tl::unexpected<base::Error> lost(const std::string& what) {
@@ -66,102 +67,6 @@ std::string to_text(const Change& change) {
   return change.what;
 }
 
-bool Guard::is_free(const fs::path& path) const {
-  return std::any_of(m_plan.free.begin(), m_plan.free.end(),
-                     [&](const fs::path& free) { return is_below(path, free); });
-}
-
-// --- looking ---
-
-Status Guard::look_into(const fs::path& path, const Files* known, bool contents, Files& into,
-                        std::uint64_t& memory) const {
-  struct stat info {};
-  if (::lstat(path.c_str(), &info) != 0) return {}; // gone meanwhile
-  File file;
-  file.mode = info.st_mode & 07777;
-  file.inode = info.st_ino;
-  file.mtime_ns = ns_of(info.st_mtim), file.ctime_ns = ns_of(info.st_ctim);
-  if (S_ISLNK(info.st_mode)) {
-    std::error_code why;
-    file.type = File::Type::link;
-    file.content = fs::read_symlink(path, why).string();
-    file.in_memory = true;
-    file.hash = base::sha256(file.content);
-  } else if (S_ISDIR(info.st_mode)) {
-    file.type = File::Type::folder;
-  } else if (S_ISREG(info.st_mode)) {
-    file.size = info.st_size;
-    const auto before = known != nullptr ? known->find(path.string()) : Files::const_iterator();
-    const bool same =
-        known != nullptr && before != known->end() && before->second.type == File::Type::file &&
-        before->second.size == file.size && before->second.inode == file.inode &&
-        before->second.mtime_ns == file.mtime_ns && before->second.ctime_ns == file.ctime_ns;
-    if (same) {
-      file.hash = before->second.hash;
-      if (contents)
-        file.content = before->second.content, file.in_memory = before->second.in_memory;
-    } else if (contents) {
-      AKO_TRY(std::string bytes, base::read_file(path, k_most_file));
-      file.hash = base::sha256(bytes);
-      file.in_memory = memory + bytes.size() <= k_most_memory;
-      if (file.in_memory) file.content = std::move(bytes);
-    } else {
-      AKO_TRY(file.hash, base::sha256_file(path));
-    }
-    memory += file.content.size();
-  } else {
-    return {}; // a pipe or socket: nothing to put back
-  }
-  into[path.string()] = std::move(file);
-  return {};
-}
-
-Status Guard::look_below(const fs::path& root, const Files* known, bool contents, Files& into,
-                         std::uint64_t& memory) const {
-  std::error_code why;
-  for (fs::directory_iterator walk(root, why), end; !why && walk != end; walk.increment(why)) {
-    const fs::path path = walk->path();
-    const bool git = path.filename() == ".git" && fs::is_directory(path, why);
-    if (git || is_free(path) || is_below(path, m_plan.store.parent_path())) continue;
-    AKO_TRY_STATUS(look_into(path, known, contents, into, memory));
-    const auto entry = into.find(path.string());
-    if (entry != into.end() && entry->second.type == File::Type::folder)
-      AKO_TRY_STATUS(look_below(path, known, contents, into, memory));
-  }
-  return {};
-}
-
-Expected<Guard::Files> Guard::look(const Files* known, bool contents) const {
-  Files out;
-  std::uint64_t memory = 0;
-  AKO_TRY_STATUS(look_below(m_place.top, known, contents, out, memory));
-  for (const fs::path& path : {m_place.common_dir / "config", m_place.git_dir / "config.worktree"})
-    AKO_TRY_STATUS(look_into(path, known, contents, out, memory));
-  for (const char* folder : {"hooks", "info"})
-    AKO_TRY_STATUS(look_below(m_place.common_dir / folder, known, contents, out, memory));
-  return out;
-}
-
-Expected<std::map<std::string, std::string>> Guard::look_at_refs() const {
-  const workspace::Git git(m_plan.workdir.task());
-  AKO_TRY(const std::string prefix, m_plan.workdir.ref_prefix());
-  std::map<std::string, std::string> out;
-  auto head = base::read_file(m_place.git_dir / "HEAD", 4096);
-  if (head) out["HEAD"] = *head;
-  std::vector<std::string> words = {"for-each-ref", "--format=%(objectname) %(refname)", prefix};
-  if (head && head->rfind("ref: ", 0) == 0)
-    words.push_back(head->substr(5, head->find_last_not_of("\r\n ") - 4));
-  AKO_TRY(const std::string text, git.run(words));
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    if (const std::size_t blank = line.find(' '); blank != std::string::npos)
-      out[line.substr(blank + 1)] = line.substr(0, blank);
-    at = end + 1;
-  }
-  return out;
-}
-
 // --- keeping ---
 
 Status Guard::save_ledger() {
@@ -175,10 +80,12 @@ Status Guard::save_ledger() {
   }
   AKO_TRY(ledger::Reader reader, ledger::Reader::open(m_ledger));
   AKO_TRY(m_ledger_head, reader.head());
-  AKO_TRY(std::string bytes, base::read_file(m_ledger, k_most_file));
+  AKO_TRY(std::string bytes, base::read_file(m_ledger, k_most_guarded));
+  struct stat info {};
+  if (::stat(m_ledger.c_str(), &info) == 0) m_ledger_mode = info.st_mode & 07777;
   m_ledger_hash = base::sha256(bytes);
   AKO_TRY_STATUS(base::write_file_atomic(m_plan.store / "ledger.sqlite", bytes));
-  if (bytes.size() <= k_most_memory) m_ledger_bytes = std::move(bytes);
+  if (bytes.size() <= k_most_kept_ledger) m_ledger_bytes = std::move(bytes);
   return {};
 }
 
@@ -187,10 +94,11 @@ Status Guard::save() const {
   std::map<base::Hash, bool> needed;
   for (const auto& [path, file] : m_files) {
     files[path] = {{"type", static_cast<int>(file.type)}, {"mode", file.mode}, {"hash", file.hash}};
-    if (file.type != File::Type::folder) needed[file.hash] = true;
+    if (file.hash.empty()) continue; // a folder, or something without content
+    needed[file.hash] = true;
     const fs::path blob = m_plan.store / "blobs" / file.hash;
     std::error_code why;
-    if (file.type == File::Type::folder || fs::exists(blob, why)) continue;
+    if (fs::exists(blob, why)) continue;
     AKO_TRY(const std::string bytes, content_of(path, file));
     AKO_TRY_STATUS(base::write_file_atomic(blob, bytes));
   }
@@ -199,12 +107,16 @@ Status Guard::save() const {
   Json free = Json::array();
   for (const fs::path& path : m_plan.free) free.push_back(path.string());
   const Json manifest = {{"token", m_plan.token},
+                         {"task", m_plan.workdir.task().string()},
                          {"free", std::move(free)},
                          {"undone", m_plan.undone.string()},
                          {"files", std::move(files)},
                          {"refs", std::move(refs)},
+                         {"elsewhere", m_elsewhere},
                          {"ledger", m_has_ledger ? Json(m_ledger_hash) : Json()},
-                         {"head", m_ledger_head}};
+                         {"ledger_mode", m_ledger_mode},
+                         {"head", m_ledger_head},
+                         {"prefix", m_prefix}};
   AKO_TRY_STATUS(
       base::write_file_atomic(m_plan.store / "manifest.json", base::dump_json(manifest)));
   std::error_code why;
@@ -217,8 +129,10 @@ Status Guard::save() const {
 Expected<Guard> Guard::take(GuardPlan plan, const Guard* before) {
   Guard out(std::move(plan));
   AKO_TRY(out.m_place, out.m_plan.workdir.git());
-  AKO_TRY(out.m_ledger, out.m_plan.workdir.ledger());
+  out.m_ledger = ledger_of(out.m_plan.store);
+  AKO_TRY(out.m_prefix, out.m_plan.workdir.ref_prefix());
   AKO_TRY_STATUS(base::make_dirs(out.m_plan.store / "blobs"));
+  AKO_TRY(out.m_elsewhere, out.branches_elsewhere());
   AKO_TRY(out.m_files, out.look(before != nullptr ? &before->m_files : nullptr, true));
   AKO_TRY(out.m_refs, out.look_at_refs());
   AKO_TRY_STATUS(out.save_ledger());
@@ -242,9 +156,29 @@ std::string Guard::open_turn(const fs::path& store) {
   return base::read_file(store / k_open, 256).value_or(std::string());
 }
 
+std::string Guard::task_of(const fs::path& store) {
+  auto text = base::read_file(store / "manifest.json", k_most_guarded);
+  if (!text) return {};
+  auto manifest = base::parse_json(*text, "manifest.json");
+  return manifest ? base::get_or<std::string>(*manifest, "task", "") : std::string();
+}
+
+void Guard::unlock_folders(const fs::path& path) {
+  std::vector<fs::path> ways;
+  for (fs::path at = path; at.has_relative_path(); at = at.parent_path()) {
+    ways.push_back(at);
+    if (at.filename() == "ako") break; // below it everything is ako's
+  }
+  for (auto way = ways.rbegin(); way != ways.rend(); ++way) {
+    struct stat info {};
+    if (::lstat(way->c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) continue;
+    if ((info.st_mode & 0700) != 0700) ::chmod(way->c_str(), (info.st_mode & 07777) | 0700);
+  }
+}
+
 Expected<std::vector<Change>> Guard::undo_open(const workspace::Workdir& workdir,
                                                const fs::path& store) {
-  AKO_TRY(const std::string text, base::read_file(store / "manifest.json", k_most_file));
+  AKO_TRY(const std::string text, base::read_file(store / "manifest.json", k_most_guarded));
   AKO_TRY(const Json manifest, base::parse_json(text, "manifest.json"));
   GuardPlan plan{workdir, {}, store, {}, open_turn(store)};
   for (const Json& path : base::get_or<Json>(manifest, "free", Json::array()))
@@ -259,8 +193,9 @@ Expected<std::optional<Guard>> Guard::load(GuardPlan plan) {
   if (!fs::exists(plan.store / "manifest.json", why)) return std::optional<Guard>{};
   Guard out(std::move(plan));
   AKO_TRY(out.m_place, out.m_plan.workdir.git());
-  AKO_TRY(out.m_ledger, out.m_plan.workdir.ledger());
-  AKO_TRY(const std::string text, base::read_file(out.m_plan.store / "manifest.json", k_most_file));
+  out.m_ledger = ledger_of(out.m_plan.store);
+  AKO_TRY(const std::string text,
+          base::read_file(out.m_plan.store / "manifest.json", k_most_guarded));
   AKO_TRY(const Json manifest, base::parse_json(text, "manifest.json"));
   if (base::get_or<std::string>(manifest, "token", "") != out.m_plan.token)
     return std::optional<Guard>{};
@@ -270,13 +205,19 @@ Expected<std::optional<Guard>> Guard::load(GuardPlan plan) {
     AKO_TRY(const std::int64_t type, base::get<std::int64_t>(entry, "type"));
     AKO_TRY(const std::int64_t mode, base::get<std::int64_t>(entry, "mode"));
     AKO_TRY(file.hash, base::get<std::string>(entry, "hash"));
-    file.type = static_cast<File::Type>(std::clamp<std::int64_t>(type, 0, 2));
+    file.type = static_cast<File::Type>(std::clamp<std::int64_t>(type, 0, 3));
     file.mode = static_cast<std::uint32_t>(mode);
     out.m_files[path] = std::move(file);
   }
   AKO_TRY(const Json refs, base::get<Json>(manifest, "refs"));
   for (const auto& [name, object] : refs.items())
     if (object.is_string()) out.m_refs[name] = object.get<std::string>();
+  AKO_TRY(const std::string prefix, out.m_plan.workdir.ref_prefix());
+  out.m_prefix = base::get_or<std::string>(manifest, "prefix", prefix);
+  for (const Json& branch : base::get_or<Json>(manifest, "elsewhere", Json::array()))
+    if (branch.is_string()) out.m_elsewhere.insert(branch.get<std::string>());
+  out.m_ledger_mode =
+      static_cast<std::uint32_t>(base::get_or<std::int64_t>(manifest, "ledger_mode", 0));
   out.m_ledger_head = base::get_or<std::string>(manifest, "head", "");
   out.m_ledger_hash = base::get_or<std::string>(manifest, "ledger", "");
   out.m_has_ledger = !out.m_ledger_hash.empty();
@@ -288,7 +229,8 @@ Expected<std::optional<Guard>> Guard::load(GuardPlan plan) {
 Expected<std::string> Guard::content_of(const std::string& path, const File& file) const {
   if (file.in_memory) return file.content;
   for (const fs::path& from : {m_plan.store / "blobs" / file.hash, fs::path(path)})
-    if (auto bytes = base::read_file(from, k_most_file); bytes && base::sha256(*bytes) == file.hash)
+    if (auto bytes = base::read_file(from, k_most_guarded);
+        bytes && base::sha256(*bytes) == file.hash)
       return std::move(*bytes);
   return lost(path);
 }
@@ -296,12 +238,21 @@ Expected<std::string> Guard::content_of(const std::string& path, const File& fil
 Status Guard::keep_undone(const std::string& path) const {
   std::error_code why;
   if (fs::symlink_status(path, why).type() == fs::file_type::not_found) return {};
-  return move_to(path, m_plan.undone / fs::path(path).relative_path());
+  AKO_TRY(const fs::path to, place_for(path));
+  return move_to(path, to);
+}
+
+/// Below plan.undone as it lay; beside that where something is kept there already that is no
+/// folder.
+Expected<fs::path> Guard::place_for(const fs::path& path) const {
+  const fs::path to = m_plan.undone / path.relative_path();
+  if (base::make_dirs(to.parent_path())) return to;
+  AKO_TRY_STATUS(base::make_dirs(m_plan.undone));
+  return m_plan.undone / fmt::format("{}-{}", path.filename().string(), base::wall_ns());
 }
 
 Status Guard::keep_copy(const std::string& path) const {
-  const fs::path to = m_plan.undone / fs::path(path).relative_path();
-  AKO_TRY_STATUS(base::make_dirs(to.parent_path()));
+  AKO_TRY(const fs::path to, place_for(path));
   std::error_code why;
   fs::copy_file(path, to, fs::copy_options::overwrite_existing, why);
   if (!why) return {};
@@ -311,6 +262,8 @@ Status Guard::keep_copy(const std::string& path) const {
 
 Status Guard::put_back(const std::string& path, const File& file) const {
   std::error_code why;
+  if (file.type == File::Type::other)
+    return {}; // a pipe or socket: whoever made it can do so again
   if (file.type == File::Type::folder) {
     AKO_TRY_STATUS(base::make_dirs(path));
   } else {
@@ -335,14 +288,31 @@ Status Guard::undo_refs(std::vector<Change>& changes) const {
     if (before != m_refs.end() && before->second == object) continue;
     changes.push_back(
         {before == m_refs.end() ? Change::Kind::added : Change::Kind::changed, "ref " + name});
-    if (before == m_refs.end()) AKO_TRY_STATUS(git.run({"update-ref", "-d", name}));
+    if (before == m_refs.end()) AKO_TRY_STATUS(git.run({"update-ref", "--no-deref", "-d", name}));
   }
+  return put_refs_back(now, changes);
+}
+
+Status Guard::put_refs_back(const std::map<std::string, std::string>& now,
+                            std::vector<Change>& changes) const {
+  const workspace::Git git(m_plan.workdir.task());
   for (const auto& [name, object] : m_refs) {
     const auto after = now.find(name);
     if (after != now.end() && after->second == object) continue;
     if (after == now.end()) changes.push_back({Change::Kind::removed, "ref " + name});
-    if (name == "HEAD") AKO_TRY_STATUS(base::write_file_atomic(m_place.git_dir / "HEAD", object));
-    else AKO_TRY_STATUS(git.run({"update-ref", name, object}));
+    if (name == "HEAD") {
+      AKO_TRY_STATUS(base::write_file_atomic(m_place.git_dir / "HEAD", object));
+      continue;
+    }
+    const bool leads = object.rfind("ref: ", 0) == 0;
+    const std::vector<std::string> words =
+        leads ? std::vector<std::string>{"symbolic-ref", name, object.substr(5)}
+              : std::vector<std::string>{"update-ref", "--no-deref", name, object};
+    if (git.run(words)) continue;
+    // What stands there is no ref that git could read.
+    std::error_code why;
+    fs::remove(m_place.common_dir / name, why);
+    AKO_TRY_STATUS(git.run(words));
   }
   return {};
 }
@@ -369,13 +339,35 @@ Status Guard::undo_ledger(std::vector<Change>& changes) const {
   changes.push_back({there ? Change::Kind::changed : Change::Kind::removed, "the ledger"});
   std::string bytes = m_ledger_bytes;
   if (bytes.empty()) {
-    auto stored = base::read_file(m_plan.store / "ledger.sqlite", k_most_file);
+    auto stored = base::read_file(m_plan.store / "ledger.sqlite", k_most_guarded);
     if (!stored || base::sha256(*stored) != m_ledger_hash) return lost(m_ledger.string());
     bytes = std::move(*stored);
   }
   for (const char* part : {"", "-wal", "-shm"})
     AKO_TRY_STATUS(keep_undone(m_ledger.string() + part));
-  return base::write_file_atomic(m_ledger, bytes);
+  AKO_TRY_STATUS(base::write_file_atomic(m_ledger, bytes));
+  if (m_ledger_mode != 0) ::chmod(m_ledger.c_str(), m_ledger_mode);
+  return {};
+}
+
+/// Before anything else is looked at or written: a folder without its mode hides what lies in it.
+Status Guard::put_modes_back(std::vector<Change>& changes) const {
+  const auto differs = [](const fs::path& path, std::uint32_t mode, std::uint32_t type) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0 && (info.st_mode & S_IFMT) == type &&
+           (info.st_mode & 07777) != mode;
+  };
+  const auto put = [&](const fs::path& path, std::uint32_t mode) -> Status {
+    changes.push_back({Change::Kind::changed, path.string()});
+    if (::chmod(path.c_str(), mode) == 0) return {};
+    return base::fail_errno("a mode could not be put back", path, errno);
+  };
+  for (const auto& [path, file] : m_files) // those above come first
+    if (file.type == File::Type::folder && differs(path, file.mode, S_IFDIR))
+      AKO_TRY_STATUS(put(path, file.mode));
+  if (m_ledger_mode != 0 && differs(m_ledger, m_ledger_mode, S_IFREG))
+    AKO_TRY_STATUS(put(m_ledger, m_ledger_mode));
+  return {};
 }
 
 /// What an undoing that was killed left half-written is no edit of the agent's.
@@ -390,6 +382,7 @@ void Guard::sweep() const {
 
 Expected<std::vector<Change>> Guard::undo() const {
   std::vector<Change> changes;
+  AKO_TRY_STATUS(put_modes_back(changes));
   sweep();
   AKO_TRY_STATUS(undo_ledger(changes)); // first: nothing may be written to a strange one
   AKO_TRY(const Files now, look(&m_files, false));
@@ -409,6 +402,7 @@ Expected<std::vector<Change>> Guard::undo() const {
     // A folder stays where it is: the files below it are looked at one by one. A file is replaced
     // in one step, so that a kill here leaves no task without it.
     const bool same_type = there && after->second.type == file.type;
+    if (same_type && file.type == File::Type::other) continue;
     if (same_type && file.type == File::Type::file) AKO_TRY_STATUS(keep_copy(path));
     else if (there && !(same_type && file.type == File::Type::folder))
       AKO_TRY_STATUS(keep_undone(path));

@@ -1,17 +1,21 @@
 // What an agent may not touch, as it was before its turn, and put back after it.
 //
-// Guarded are: the work tree around the task (without what is free), the ledger, git's config and
-// hooks, the branch and HEAD, and the refs that keep snapshots. The picture lies in memory and in
-// `store`, so that it outlives a killed driver. Not guarded: git's objects, and what lies outside
-// the repository; there Landlock alone stands.
+// Guarded are: the work tree around the task (without what is free, but for what no snapshot takes
+// in solution/), the ledger, git's own folder, the refs and HEAD, and the modes of the folders that
+// lead there. The picture lies in memory and in `store`, so that it outlives a killed driver. Not
+// guarded: git's objects and reflogs, the records of other tasks, what other work trees of the
+// repository stand on (they may be worked in meanwhile), and what lies outside; there Landlock
+// alone stands.
 #pragma once
 
 #include "base/fs.hpp"
 #include "base/hash.hpp"
 #include "workspace/workdir.hpp"
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +45,11 @@ public:
   base::Status close() const;
   /// Token of the turn that is open in `store`; empty = none.
   static std::string open_turn(const base::fs::path& store);
+  /// The task that the picture in `store` is of; empty = it does not say.
+  static std::string task_of(const base::fs::path& store);
+  /// Folders from the repository's to `path` that their owner could not enter or write to can be
+  /// entered again; undo() gives each its own mode back.
+  static void unlock_folders(const base::fs::path& path);
   /// Undoes what the open turn did, without a contract or a record that could be read: they may be
   /// what the agent spoilt. It stays open.
   static base::Expected<std::vector<Change>> undo_open(const workspace::Workdir& workdir,
@@ -54,7 +63,7 @@ public:
 
 private:
   struct File {
-    enum class Type { file, link, folder } type = Type::file;
+    enum class Type { file, link, folder, other } type = Type::file; ///< other: a pipe, a socket
     std::uint32_t mode = 0;
     std::int64_t size = 0, mtime_ns = 0, ctime_ns = 0;
     std::uint64_t inode = 0;
@@ -65,19 +74,38 @@ private:
   explicit Guard(GuardPlan plan) : m_plan(std::move(plan)) {}
 
   using Files = std::map<std::string, File>; ///< by absolute path
+  using Skip = std::function<bool(const base::fs::path&)>;
+  /// One look at everything, and what it found so far.
+  struct Look {
+    const Files* known = nullptr; ///< what has not changed since is not read again
+    bool contents = false;
+    Files files;
+    std::uint64_t memory = 0;
+  };
+  /// Whose a place is: nobody's to edit, the agent's, or left behind among what is the agent's: no
+  /// snapshot takes that.
+  enum class Whose { guarded, agents, left_behind };
   base::Expected<Files> look(const Files* known, bool contents) const;
-  base::Status look_into(const base::fs::path& path, const Files* known, bool contents, Files& into,
-                         std::uint64_t& memory) const;
-  base::Status look_below(const base::fs::path& root, const Files* known, bool contents,
-                          Files& into, std::uint64_t& memory) const;
-  bool is_free(const base::fs::path& path) const;
+  base::Status look_at(const base::fs::path& path, Look& into) const;
+  base::Status look_below(const base::fs::path& root, const Skip& skip, Whose above,
+                          Look& into) const;
+  base::Status look_at_git(Look& into) const;
+  base::Status look_at_locks(const base::fs::path& refs, Look& into) const;
+  Whose whose(const base::fs::path& path, Whose above) const;
+  std::vector<base::fs::path> ways() const;
+  bool is_others(const std::string& ref) const;
+  base::Expected<std::set<std::string>> branches_elsewhere() const;
   base::Expected<std::map<std::string, std::string>> look_at_refs() const;
   base::Status save() const;
   base::Status save_ledger();
   base::Status put_back(const std::string& path, const File& file) const;
   base::Status keep_undone(const std::string& path) const;
+  base::Status put_modes_back(std::vector<Change>& changes) const;
+  base::Status put_refs_back(const std::map<std::string, std::string>& now,
+                             std::vector<Change>& changes) const;
   void sweep() const;
   base::Status keep_copy(const std::string& path) const;
+  base::Expected<base::fs::path> place_for(const base::fs::path& path) const;
   base::Expected<std::string> content_of(const std::string& path, const File& file) const;
   base::Status undo_refs(std::vector<Change>& changes) const;
   base::Status undo_ledger(std::vector<Change>& changes) const;
@@ -85,9 +113,12 @@ private:
   GuardPlan m_plan;
   workspace::GitPlace m_place;
   base::fs::path m_ledger;
+  std::string m_prefix; ///< of the refs that keep this task's snapshots
   Files m_files;
-  std::map<std::string, std::string> m_refs; ///< name to object; "HEAD" to what it names
+  std::map<std::string, std::string> m_refs; ///< name to object or "ref: ..."; "HEAD" to its text
+  std::set<std::string> m_elsewhere;         ///< branches that other work trees stand on
   bool m_has_ledger = false;
+  std::uint32_t m_ledger_mode = 0; ///< 0 = not known
   base::Hash m_ledger_hash, m_ledger_head;
   std::string m_ledger_bytes; ///< as long as memory allows
 };

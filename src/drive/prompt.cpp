@@ -1,9 +1,12 @@
 #include "drive/prompt.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace ako::drive {
 namespace {
+
+constexpr std::size_t k_most_told = 20;
 
 std::string last_turn_text(const State& state) {
   if (state.turn == 0) return {};
@@ -14,8 +17,11 @@ std::string last_turn_text(const State& state) {
     out += "No file of the candidate was changed, so nothing was judged.\n";
   if (!state.answer.trouble.empty())
     out += "It could not be judged: " + state.answer.trouble + "\n";
-  for (const auto& path : state.answer.outside)
-    out += fmt::format("Undone, for it is not yours to edit: {}\n", path);
+  const std::size_t told = std::min(state.answer.outside.size(), k_most_told);
+  for (std::size_t i = 0; i < told; ++i)
+    out += fmt::format("Undone, for it is not yours to edit: {}\n", state.answer.outside[i]);
+  if (told < state.answer.outside.size())
+    out += fmt::format("Undone as well: {} more\n", state.answer.outside.size() - told);
   if (!state.answer.done.empty())
     out += "You said that you are done; the campaign goes on until its own conditions end it.\n";
   return out + state.feedback;

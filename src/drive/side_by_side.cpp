@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "base/sqlite.hpp"
+#include "drive/waivers.hpp"
 #include "loop/interrupt.hpp"
 #include "workspace/git.hpp"
 #include "workspace/revert.hpp"
@@ -10,7 +11,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <sstream>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -267,45 +270,84 @@ Status put_standing(const loop::Session& session) {
       .map([](const auto&) {});
 }
 
-/// The best of one setting as a candidate of the task itself, judged and measured anew.
-Status try_contender(const loop::Session& session, const Campaign& campaign, SettingEnd& end,
-                     Evaluator& evaluator) {
+/// What a contender's attempt rested on, as far as the task itself has it: its own iterations have
+/// other numbers there. That it is measured again rests on a guide of its own.
+std::string cites_on_task(const std::string& theirs, std::int64_t inherited) {
+  std::string out = "measuring";
+  std::string id;
+  for (std::istringstream words(theirs); std::getline(words, id, ',');) {
+    id.erase(0, id.find_first_not_of(' '));
+    const bool iteration = id.rfind("iter-", 0) == 0;
+    if (id.empty() || id == "measuring" || (iteration && std::atoll(id.c_str() + 5) > inherited))
+      continue;
+    out += ", " + id;
+  }
+  return out;
+}
+
+/// Brackets would be citations here, of a record that is not this one.
+std::string without_brackets(std::string text) {
+  for (char& c : text)
+    if (c == '[') c = '(';
+    else if (c == ']') c = ')';
+  return text;
+}
+
+Expected<loop::TryRequest> request_of(const loop::Session& session, const loop::Session& theirs,
+                                      const Campaign& campaign, const SettingEnd& end,
+                                      std::int64_t inherited) {
+  loop::TryRequest out;
+  out.hypothesis = without_brackets(fmt::format("the best of setting {} (its iteration {}): {}",
+                                                end.name, end.best->number, end.best->hypothesis));
+  out.explore = ledger::Explore::yes; // measuring again is no attempt of its own
+  out.direction = "the best of several settings";
+  AKO_TRY(ledger::Reader reader, theirs.reader());
+  AKO_TRY(const auto recorded, reader.iteration(end.best->number));
+  out.cites = cites_on_task(recorded ? recorded->payload.cites : std::string(), inherited);
+  AKO_TRY_STATUS(carry_reading(theirs, session));
+  AKO_TRY_STATUS(open_gates(session, campaign, out));
+  return out;
+}
+
+/// With the contender's sources in solution/.
+Status judge_contender(const loop::Session& session, const Campaign& campaign, SettingEnd& end,
+                       std::int64_t inherited, Evaluator& evaluator) {
   AKO_TRY(const loop::Session theirs, loop::Session::open(end.task, loop::Need::contract));
   AKO_TRY(const model::Sources sources,
           workspace::read_snapshot(theirs.workdir(), workspace::kept_name(end.best->number)));
   AKO_TRY_STATUS(
       workspace::restore_sources(session.workdir(), session.contract(), sources, "campaign-undone")
           .map([](const auto&) {}));
-  loop::TryRequest request;
-  request.hypothesis = fmt::format("the best of setting {} (its iteration {}): {}", end.name,
-                                   end.best->number, end.best->hypothesis);
-  request.explore = ledger::Explore::yes; // measuring again is no attempt of its own
-  request.direction = "the best of several settings";
-  AKO_TRY(ledger::Reader reader, theirs.reader());
-  AKO_TRY(const auto recorded, reader.iteration(end.best->number));
-  if (recorded) request.cites = recorded->payload.cites;
-  for (const CampaignWaiver& waiver : campaign.waivers)
-    if (waiver.gate == "citation") request.waive = waiver.why;
-  request.waived_by = "campaign file";
+  AKO_TRY(const loop::TryRequest request, request_of(session, theirs, campaign, end, inherited));
   auto result = evaluate_patiently(evaluator, session, request);
-  if (result && machines_fault(result->outcome)) {
+  if (!result && result.error().kind != ErrorKind::invalid) return tl::unexpected(result.error());
+  if (!result) {
     AKO_TRY_STATUS(put_standing(session));
+    end.outcome = "the same binary as the incumbent";
+    return note_contender(session, campaign, end, 0);
+  }
+  if (machines_fault(result->outcome))
     return base::fail(ErrorKind::environment, "the machine is too busy to measure the best again",
                       {.where = "setting " + end.name,
                        .found = model::to_string(result->outcome),
                        .allowed = "a machine that is quiet while it is measured on",
                        .next = "run the same command again: what is done stays done"});
-  }
-  if (result) {
-    end.outcome = model::to_string(result->outcome);
-    base::info("best of setting {}: {} -> {}", end.name, end.outcome,
-               model::to_string(result->decision));
-    return note_contender(session, campaign, end, result->iteration);
-  }
-  if (result.error().kind != ErrorKind::invalid) return tl::unexpected(result.error());
-  end.outcome = "the same binary as the incumbent";
-  AKO_TRY_STATUS(put_standing(session));
-  return note_contender(session, campaign, end, 0);
+  end.outcome = model::to_string(result->outcome);
+  base::info("best of setting {}: {} -> {}", end.name, end.outcome,
+             model::to_string(result->decision));
+  if (result->decision == model::Decision::revert) AKO_TRY_STATUS(put_standing(session));
+  return note_contender(session, campaign, end, result->iteration);
+}
+
+/// The best of one setting as a candidate of the task itself, judged and measured anew. Whatever
+/// comes of it, solution/ holds what stands.
+Status try_contender(const loop::Session& session, const Campaign& campaign, SettingEnd& end,
+                     std::int64_t inherited, Evaluator& evaluator) {
+  Status judged = judge_contender(session, campaign, end, inherited, evaluator);
+  if (judged) return judged;
+  if (Status put = put_standing(session); !put)
+    base::info("solution/ could not be put back: {}", put.error().text());
+  return judged;
 }
 
 Status choose(const loop::Session& session, const Campaign& campaign, SideBySide& out,
@@ -332,7 +374,7 @@ Status choose(const loop::Session& session, const Campaign& campaign, SideBySide
                          .allowed = {},
                          .next = "run the same command again to go on"});
     const bool done = std::count(state.contenders.begin(), state.contenders.end(), end->name) != 0;
-    if (!done) AKO_TRY_STATUS(try_contender(session, campaign, *end, evaluator));
+    if (!done) AKO_TRY_STATUS(try_contender(session, campaign, *end, inherited, evaluator));
   }
   AKO_TRY(out.standing, session.standing());
   for (const SettingEnd* end : order)
@@ -356,7 +398,7 @@ Expected<std::int64_t> begin(const loop::Session& session, const Campaign& campa
     AKO_TRY(before, state_of(record, campaign.name));
   }
   if (before.phase == Phase::new_) AKO_TRY_STATUS(check_committed(session));
-  if (campaign.prepare) AKO_TRY_STATUS(evaluator.prepare(session));
+  if (campaign.prepare) AKO_TRY_STATUS(evaluator.prepare(session).map([](const Spent&) {}));
   // Records of other work trees come to stand beside its own: its name is written down.
   AKO_TRY(const fs::path records, session.workdir().records());
   AKO_TRY_STATUS(session.workdir().name_records(records.filename().string()));

@@ -13,6 +13,20 @@ std::string text_of(const Json& data, const char* key) {
   return get_or<std::string>(data, key, "");
 }
 
+void add_seconds(State& state, const Json& data) {
+  state.wall_seconds += get_or<double>(data, "seconds", 0.0);
+  state.device_seconds += get_or<double>(data, "device_seconds", 0.0);
+}
+
+/// Of an agent's turn.
+void add_cost(State& state, const Json& data) {
+  const double money = get_or<double>(data, "money", 0.0);
+  state.wall_seconds += get_or<double>(data, "seconds", 0.0);
+  state.money += money;
+  if (get_or<bool>(data, "money_printed", true))
+    state.dearest_turn = std::max(state.dearest_turn, money);
+}
+
 void apply_answer(State& state, const Json& data, std::int64_t event) {
   AnswerRecord& answer = state.answer = AnswerRecord{};
   answer.event = event;
@@ -28,12 +42,31 @@ void apply_answer(State& state, const Json& data, std::int64_t event) {
   if (auto gain = base::get<double>(data, "predicted_gain")) answer.predicted_gain = *gain;
   for (const Json& each : get_or<Json>(data, "outside", Json::array()))
     if (each.is_string()) answer.outside.push_back(each.get<std::string>());
-  state.wall_seconds += get_or<double>(data, "seconds", 0.0);
-  state.money += get_or<double>(data, "money", 0.0);
-  state.directions_taken += get_or<bool>(data, "direction_taken", false);
+  answer.direction_taken = get_or<bool>(data, "direction_taken", false);
+  add_cost(state, data);
   state.failures_in_a_row = answer.how == "ended" ? 0 : state.failures_in_a_row + 1;
-  state.idle_in_a_row = answer.changed ? 0 : state.idle_in_a_row + 1;
+  state.lost_in_a_row = 0;
   state.phase = Phase::answered;
+}
+
+/// What was judged ends an idle row, and takes up a direction; nothing else does.
+void apply_tried(State& state, const Json& data) {
+  add_seconds(state, data);
+  state.stalls += get_or<bool>(data, "stalled", false);
+  state.feedback = text_of(data, "text");
+  const bool recorded = get_or<std::int64_t>(data, "iteration", 0) > 0;
+  state.idle_in_a_row = recorded ? 0 : state.idle_in_a_row + 1;
+  state.directions_taken += recorded && state.answer.direction_taken;
+  const bool waits = !get_or<Json>(data, "unread", Json::array()).empty();
+  state.unjudged = waits ? state.answer : AnswerRecord{};
+  state.phase = Phase::ready;
+}
+
+void apply_lost(State& state, const Json& data) {
+  --state.turn; // run again under its number
+  add_cost(state, data);
+  if (!get_or<bool>(data, "by_user", false)) ++state.lost_in_a_row;
+  state.phase = Phase::ready;
 }
 
 void apply_lane(State& state, const Json& data, std::int64_t event) {
@@ -60,26 +93,26 @@ base::Status apply(State& state, const ledger::Campaign& step, std::int64_t even
     if (state.phase == Phase::new_ || state.phase == Phase::stopped) state.phase = Phase::ready;
     state.file = text_of(data, "hash");
     state.stopped.clear();
-    state.idle_in_a_row = state.failures_in_a_row = 0;
+    state.idle_in_a_row = state.failures_in_a_row = state.lost_in_a_row = 0;
+  } else if (step.step == "prepared") {
+    add_seconds(state, data);
   } else if (step.step == "turn") {
     state.turn = step.turn;
     state.token = text_of(data, "token");
     state.solution = text_of(data, "solution");
+    state.began_ns = get_or<std::int64_t>(data, "began_ns", 0);
+    state.deadline_seconds = get_or<double>(data, "deadline_seconds", 0.0);
     state.phase = Phase::agent_runs;
   } else if (step.step == "answered") {
     apply_answer(state, data, event);
   } else if (step.step == "tried") {
-    state.wall_seconds += get_or<double>(data, "seconds", 0.0);
-    state.device_seconds += get_or<double>(data, "device_seconds", 0.0);
-    state.stalls += get_or<bool>(data, "stalled", false);
-    state.feedback = text_of(data, "text");
-    state.phase = Phase::ready;
+    apply_tried(state, data);
   } else if (step.step == "lost") {
-    --state.turn; // run again under its number
-    state.phase = Phase::ready;
+    apply_lost(state, data);
   } else if (step.step == "lane") {
     apply_lane(state, data, event);
   } else if (step.step == "laned") {
+    add_seconds(state, data);
     state.feedback = text_of(data, "text");
     state.phase = Phase::ready;
   } else if (step.step == "stopped") {
@@ -127,7 +160,9 @@ std::string reason_to_stop(const Campaign& campaign, const State& state,
   if (state.failures_in_a_row >= campaign.stop.failures)
     return fmt::format("the agent failed {} times in a row", state.failures_in_a_row);
   if (state.idle_in_a_row >= campaign.stop.idle)
-    return fmt::format("the agent changed nothing {} times in a row", state.idle_in_a_row);
+    return fmt::format("{} turns in a row brought nothing to judge", state.idle_in_a_row);
+  if (state.lost_in_a_row >= campaign.stop.failures)
+    return fmt::format("{} turns in a row were lost with their driver", state.lost_in_a_row);
   if (state.stalls >= campaign.stop.stalls)
     return fmt::format("{} stalls: the ideas have run out", state.stalls);
   const auto used_up = [](std::int64_t taken, std::size_t all) {

@@ -1,15 +1,18 @@
 // Where a campaign stands: a fold over its events. Pure.
 //
 //   begun     {"hash", "agent", "landlock", "inherited"}
+//   prepared  {"seconds", "device_seconds"}               a proof, a baseline or a first look
 //   turn      {"token", "solution"}                       the agent is about to run
 //   answered  {"how", "seconds", "money", "hypothesis", ..., "changed", "candidate", "outside"}
 //   tried     {"iteration", "outcome", "decision", "device_seconds", "seconds", "text", ...}
 //                                                         of all attempts from "first_iteration" on
-//           | {"refused"}                                 there was nothing to judge
-//   lost      {"why"}                                     a turn that was killed: it is run again
+//           | {"refused", "seconds", "unread"}            there was nothing to judge, or guides
+//           that
+//                                                         the candidate asks for were not shown yet
+//   lost      {"why", "seconds", "money", "by_user"}      a turn that was killed: it is run again
 //   lane      {"lane", "file", "symbol", "flags", "why", "sources", "contract"}
 //                                                         a stall: the lane is being changed
-//   laned     {"text"}                                    it is changed, and proven there
+//   laned     {"text", "seconds", "device_seconds"}       it is changed, and proven there
 //   stopped   {"reason"}
 //   settings  {"turns", "agent_seconds", "wall_seconds", "device_seconds", "money"}
 //                                                         what several have spent so far, together
@@ -36,6 +39,7 @@ struct AnswerRecord {
   base::Hash candidate;             ///< snapshot; empty when nothing can be judged
   std::string trouble;              ///< why it cannot
   std::vector<std::string> outside; ///< edits that were undone
+  bool direction_taken = false;     ///< the campaign's next direction was set for it
 };
 
 struct LaneRecord {
@@ -48,14 +52,19 @@ struct LaneRecord {
 
 struct State {
   Phase phase = Phase::new_;
-  std::int64_t turn = 0; ///< of the last turn begun
-  std::string token;     ///< of that turn
-  base::Hash solution;   ///< what stood in solution/ when it began
-  AnswerRecord answer;   ///< of the last answered one
-  LaneRecord lane;       ///< the last change of lane
-  std::string feedback;  ///< how that ended, for the next prompt
+  std::int64_t turn = 0;       ///< of the last turn begun
+  std::string token;           ///< of that turn
+  base::Hash solution;         ///< what stood in solution/ when it began
+  std::int64_t began_ns = 0;   ///< wall clock, of that turn
+  double deadline_seconds = 0; ///< of that turn
+  AnswerRecord answer;         ///< of the last answered one
+  LaneRecord lane;             ///< the last change of lane
+  std::string feedback;        ///< how that ended, for the next prompt
+  AnswerRecord unjudged;       ///< whose candidate stands there and waits for guides to be shown
   double wall_seconds = 0, device_seconds = 0, money = 0;
-  std::int64_t idle_in_a_row = 0, failures_in_a_row = 0, stalls = 0, directions_taken = 0;
+  double dearest_turn = 0;        ///< of those that printed what they cost
+  std::int64_t idle_in_a_row = 0; ///< turns of which nothing was judged
+  std::int64_t failures_in_a_row = 0, lost_in_a_row = 0, stalls = 0, directions_taken = 0;
   std::int64_t lanes_taken = 0;
   std::int64_t inherited = 0; ///< iterations on record before the campaign
   base::Hash file;            ///< of campaign.toml as it was last begun

@@ -113,17 +113,32 @@ std::vector<ClosedGate> closed_gates(Claim claim, const Facts& facts) {
   return out;
 }
 
-base::Status pass(const std::vector<ClosedGate>& closed, const std::optional<std::string>& waived) {
-  if (closed.empty() || waived) return {};
+Waivers waive_all(const std::vector<ClosedGate>& closed, const std::optional<std::string>& why) {
+  Waivers out;
+  if (why)
+    for (const auto& gate : closed) out[gate.gate] = *why;
+  return out;
+}
+
+base::Status pass(const std::vector<ClosedGate>& closed, const Waivers& waived) {
   std::string all;
-  for (const auto& gate : closed)
+  const ClosedGate* first = nullptr;
+  for (const auto& gate : closed) {
+    if (waived.count(gate.gate) != 0) continue;
+    if (first == nullptr) first = &gate;
     all += (all.empty() ? "" : ", ") + std::string(to_string(gate.gate));
-  return base::fail(base::ErrorKind::refused, closed.front().missing,
-                    {.where = "gate " + std::string(to_string(closed.front().gate)),
+  }
+  if (first == nullptr) return {};
+  return base::fail(base::ErrorKind::refused, first->missing,
+                    {.where = "gate " + std::string(to_string(first->gate)),
                      .found = "closed: " + all,
                      .allowed = "looking is always free (compare, bench, status, log); going on "
                                 "needs it on record or --waive \"why\"",
-                     .next = closed.front().command});
+                     .next = first->command});
+}
+
+base::Status pass(const std::vector<ClosedGate>& closed, const std::optional<std::string>& why) {
+  return pass(closed, waive_all(closed, why));
 }
 
 } // namespace ako::loop

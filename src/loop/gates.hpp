@@ -6,6 +6,7 @@
 #include "ledger/file_seen.hpp"
 #include "ledger/queries.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,7 +69,14 @@ struct ClosedGate {
 
 std::vector<ClosedGate> closed_gates(Claim claim, const Facts& facts);
 
-/// Nothing, or kind refused for the first closed gate that is not waived; `waived` holds why.
-base::Status pass(const std::vector<ClosedGate>& closed, const std::optional<std::string>& waived);
+/// Why a gate is passed over although it is closed.
+using Waivers = std::map<Gate, std::string>;
+/// A person's one word: whatever is closed is waived with it.
+Waivers waive_all(const std::vector<ClosedGate>& closed, const std::optional<std::string>& why);
+
+/// Nothing, or kind refused for the first closed gate that is not waived.
+base::Status pass(const std::vector<ClosedGate>& closed, const Waivers& waived);
+/// With a person's one word.
+base::Status pass(const std::vector<ClosedGate>& closed, const std::optional<std::string>& why);
 
 } // namespace ako::loop

@@ -89,20 +89,26 @@ base::Status Try::pass_gates() {
   AKO_TRY(m_cited, cited_by(m_request.hypothesis, m_request.cites, m_facts.standing.iterations));
   m_facts.citation = m_cited.empty() ? Citation::none : Citation::given;
   auto closed = closed_gates(Claim::iteration, m_facts);
-  AKO_TRY_STATUS(pass(closed, m_request.waive));
+  const Waivers waived = waivers_for(closed);
+  AKO_TRY_STATUS(pass(closed, waived));
   AKO_TRY(ledger::Writer writer, m_session.writer());
   if (writer.recovery()) m_out.warnings.push_back(*writer.recovery());
   m_writer.emplace(std::move(writer));
   AKO_TRY(std::string made_up, catch_up(m_session, *m_writer, m_write_texts));
   if (!made_up.empty()) m_out.warnings.push_back(std::move(made_up));
-  for (const auto& gate : closed) {
-    m_iteration.waived.push_back(to_string(gate.gate));
-    AKO_TRY_STATUS(
-        append(ledger::Waiver{to_string(gate.gate), *m_request.waive, "try", m_request.waived_by}));
-  }
+  AKO_TRY_STATUS(note_waivers(closed, waived));
   m_out.number = m_facts.standing.iterations + 1;
   AKO_TRY_STATUS(note_prediction());
   AKO_TRY(m_incumbent, incumbent_of(m_session));
+  return {};
+}
+
+base::Status Try::note_waivers(const std::vector<ClosedGate>& closed, const Waivers& waived) {
+  for (const auto& gate : closed) {
+    m_iteration.waived.push_back(to_string(gate.gate));
+    AKO_TRY_STATUS(append(
+        ledger::Waiver{to_string(gate.gate), waived.at(gate.gate), "try", m_request.waived_by}));
+  }
   return {};
 }
 
@@ -158,11 +164,10 @@ base::Status Try::built_from_what_was_proven() {
                          "measured: by " +
                              now.compiler_identity + " instead of " + m_facts.baseline_compiler,
                          "ako baseline"};
-  AKO_TRY_STATUS(pass({other}, m_request.waive));
+  const Waivers waived = waivers_for({other});
+  AKO_TRY_STATUS(pass({other}, waived));
   m_out.warnings.push_back(other.missing);
-  m_iteration.waived.push_back(to_string(other.gate));
-  return append(
-      ledger::Waiver{to_string(other.gate), *m_request.waive, "try", m_request.waived_by});
+  return note_waivers({other}, waived);
 }
 
 base::Status Try::evaluate() {
@@ -196,6 +201,7 @@ base::Status Try::measure_against_baseline() {
                       Scope::contract_shapes, m_target);
   setup.request.second_opinion = false;
   AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
+  m_out.further_device_ns += report.phases.total_ns;
   if (report.verdict.outcome.kind == model::OutcomeKind::interrupted)
     m_out.warnings.push_back("stopped before it was measured against the baseline");
   else if (report.verdict.outcome.fault != model::Fault::none)

@@ -3,6 +3,7 @@
 
 #include "executors/lease.hpp"
 #include "loop/change.hpp"
+#include "loop/gates.hpp"
 #include "loop/incumbent.hpp"
 #include "loop/prediction.hpp"
 #include "loop/recipes.hpp"
@@ -22,7 +23,8 @@ struct TryRequest {
   std::optional<double> predicted_gain;
   std::string predict; ///< loop/prediction.hpp: recorded before, held against the figures after
   ledger::Explore explore = ledger::Explore::no;
-  std::optional<std::string> waive;     ///< why closed gates are passed over
+  std::optional<std::string> waive;     ///< a person's: why whatever is closed is passed over
+  Waivers waivers;                      ///< of a campaign's file: gate by gate, and no other
   std::string waived_by = "user";       ///< or "campaign file"
   std::optional<std::string> flag_risk; ///< keep what is correct and not better, naming the risk
 };
@@ -39,6 +41,8 @@ struct TryResult {
   std::string kept_ref;                         ///< where a reverted candidate's sources are kept
   std::vector<model::CompilerMessage> messages; ///< build_failed: the compiler's words
   evaluation::Phases phases;
+  /// What else was run on the device: against the baseline, and after a stall.
+  std::int64_t further_device_ns = 0;
   double build_seconds = 0;
   bool build_cached = false;
   std::vector<TermOutcome> predicted;               ///< what came of --predict

@@ -1,5 +1,6 @@
 #include "loop/try_run.hpp"
 
+#include "base/time.hpp"
 #include "executors/runner.hpp"
 #include "loop/lane.hpp"
 #include "loop/profile.hpp"
@@ -197,7 +198,9 @@ base::Status Try::settle_stall() {
 void Try::look_at_incumbent(ledger::Stall& stall) {
   ProfileRequest request;
   request.side = "incumbent";
+  const std::int64_t started = base::monotonic_ns();
   auto looked = profile(m_session, request, executors::local_runner());
+  m_out.further_device_ns += base::monotonic_ns() - started;
   if (!looked) {
     m_out.warnings.push_back("the incumbent was not profiled: " + looked.error().text());
     return;
@@ -213,6 +216,7 @@ base::Expected<std::vector<ledger::ShapeFigure>> Try::measure_incumbent_again() 
                       Scope::contract_shapes, m_target);
   setup.request.second_opinion = false;
   AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
+  m_out.further_device_ns += report.phases.total_ns;
   const model::Outcome& outcome = report.verdict.outcome;
   if (outcome.kind == model::OutcomeKind::interrupted)
     return base::fail(base::ErrorKind::interrupted,

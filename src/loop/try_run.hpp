@@ -37,6 +37,11 @@ private:
   static base::Expected<std::optional<ledger::IterationRow>>
   with_attachment(ledger::Reader& reader, const base::Hash& hash);
   base::Status pass_gates();
+  /// On record with each gate's own reason.
+  base::Status note_waivers(const std::vector<ClosedGate>& closed, const Waivers& waived);
+  Waivers waivers_for(const std::vector<ClosedGate>& closed) const {
+    return m_request.waive ? waive_all(closed, m_request.waive) : m_request.waivers;
+  }
   template <class Payload> base::Status append(const Payload& payload) {
     AKO_TRY(ledger::Appended appended, m_writer->append(payload));
     m_head = appended.hash;

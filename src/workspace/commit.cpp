@@ -2,6 +2,7 @@
 
 #include "workspace/commit_paths.hpp"
 #include "workspace/git.hpp"
+#include "workspace/git_text.hpp"
 #include "workspace/listing.hpp"
 
 #include "base/log.hpp"
@@ -121,13 +122,70 @@ private:
       AKO_TRY(const auto files, files_of(path));
       for (const auto& file : files) names.insert(prefix + file);
     }
-    std::string rows;
-    for (const auto& name : names) rows += name + '\0';
-    if (!rows.empty())
-      AKO_TRY_STATUS(
-          on_private_index({"update-index", "--add", "--remove", "-z", "--stdin"}, rows));
+    // What the repository's attributes do to its own files (large files kept elsewhere, say) is
+    // done; the candidate's go in byte for byte, whatever attributes stand beside them.
+    std::set<std::string> candidate, others;
+    for (const auto& name : names)
+      (name.starts_with(prefix + "solution/") ? candidate : others).insert(name);
+    if (!add_with_attributes(others)) candidate = names;
+    AKO_TRY_STATUS(add_as_they_are(candidate));
     AKO_TRY(m_after, on_private_index_now());
     return on_private_index({"write-tree"}, {});
+  }
+
+  /// Whether git took them: it does not where an attribute names what it cannot do.
+  bool add_with_attributes(const std::set<std::string>& names) {
+    std::string rows;
+    for (const auto& name : names) rows += name + '\0';
+    return rows.empty() ||
+           on_private_index({"update-index", "--add", "--remove", "-z", "--stdin"}, rows);
+  }
+
+  base::Status add_as_they_are(const std::set<std::string>& names) {
+    std::vector<std::pair<const char*, std::string>> plain; ///< mode, name
+    std::string rows, listing;
+    for (const auto& name : names) {
+      const fs::path path = m_place.top / name;
+      struct stat info {};
+      const bool there = lstat(path.c_str(), &info) == 0;
+      if (there && S_ISLNK(info.st_mode)) {
+        AKO_TRY(const std::string id, link_object(path));
+        rows += fmt::format("120000 {}\t{}", id, name) + '\0';
+      } else if (there && S_ISREG(info.st_mode)) {
+        plain.emplace_back((info.st_mode & S_IXUSR) != 0 ? "100755" : "100644", name);
+        listing += quoted_path(name) + '\n';
+      } else {
+        rows += fmt::format("0 {}\t{}", k_no_object, name) + '\0';
+      }
+    }
+    AKO_TRY(const auto ids, objects_of(listing, plain.size()));
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      rows += fmt::format("{} {}\t{}", plain[i].first, ids[i], plain[i].second) + '\0';
+    if (rows.empty()) return {};
+    return on_private_index({"update-index", "-z", "--index-info"}, rows).map([](const auto&) {});
+  }
+
+  Expected<std::string> link_object(const fs::path& path) {
+    std::error_code why;
+    Git::Call call;
+    call.args = {"hash-object", "-w", "--no-filters", "--stdin"};
+    call.stdin_text = fs::read_symlink(path, why).string();
+    return m_git.run(call);
+  }
+
+  Expected<std::vector<std::string>> objects_of(const std::string& listing, std::size_t count) {
+    if (count == 0) return std::vector<std::string>{};
+    Git::Call call;
+    call.args = {"hash-object", "-w", "--no-filters", "--stdin-paths"};
+    call.stdin_text = listing;
+    AKO_TRY(const std::string said, m_git.run(call));
+    auto ids = lines_of(said);
+    if (ids.size() == count) return ids;
+    return fail(ErrorKind::io, "git did not take all files of a commit",
+                {.where = m_place.top.string(),
+                 .found = fmt::format("{} of {}", ids.size(), count),
+                 .allowed = "all of them",
+                 .next = "run `git fsck` on the repository"});
   }
 
   Expected<std::vector<std::string>> files_of(const std::string& path) {

@@ -51,12 +51,13 @@ class DriveCase(Case):
         self.git(task, "commit", "-qm", "task")
         return task
 
-    def campaign(self, text="", budget="iterations = 3", name="night"):
+    def campaign(self, text="", budget="iterations = 3", name="night", waive=True):
         """A campaign's file. Its agents may write to out/ beside the task as well: there tests see what they were given."""
         path = self.folder / f"{name}.toml"
         out = f'[agent]\nalso_writable = ["{self.out()}"]\n'
         text = text.replace("[agent]\n", out) if "[agent]\n" in text else text + out
-        text += '[[waiver]]\ngate = "citation"\nwhy = "scripted agents read nothing"\n'
+        if waive:
+            text += '[[waiver]]\ngate = "citation"\nwhy = "scripted agents read nothing"\n'
         head, _, rest = text.partition("[")
         path.write_text(f"format = 1\n{head}\n[budget]\n{budget}\n{'[' + rest if rest else ''}")
         return path
@@ -76,6 +77,17 @@ class DriveCase(Case):
         return subprocess.Popen([os.environ["AKO_DRIVE_FAKE"], str(task), str(campaign), agent], cwd=self.folder,
                                 env={**self.environment, "AKO": AKO, "AGENT_OUT": str(self.out()), **more},
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def running(self, word):
+        """Processes with this word in their command line; their own numbers may be of another world."""
+        found = []
+        for folder in pathlib.Path("/proc").iterdir():
+            try:
+                if folder.name.isdigit() and word.encode() in (folder / "cmdline").read_bytes():
+                    found.append(int(folder.name))
+            except OSError:
+                pass
+        return found
 
     def drive(self, task, campaign, agent, exit=0, limit=120, **more):
         process = self.start_fake(task, campaign, agent, **more)

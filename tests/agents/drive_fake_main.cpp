@@ -34,6 +34,7 @@ base::Expected<base::Json> run(const std::string& task, const std::string& file,
       {"wall_seconds", driven.state.wall_seconds},
       {"device_seconds", driven.state.device_seconds},
       {"landlock", driven.landlock},
+      {"alone", driven.alone},
       {"iterations", driven.standing.iterations},
       {"incumbent", driven.standing.incumbent ? driven.standing.incumbent->snapshot : ""}};
 }

@@ -69,7 +69,7 @@ class Kills(DriveCase):
                 "solution": sorted((p.name, p.read_text()) for p in (task / "solution").iterdir())}
 
     def settings(self):
-        return self.campaign('confine = "comparison"\n[stop]\nidle = 9\nstalls = 99\n[stall]\ndirections = ["a", "b", "c", "d", "e", "f", "g", "h"]\n',
+        return self.campaign('confine = "comparison"\n[stop]\nidle = 9\nstalls = 99\nfailures = 9999\n[stall]\ndirections = ["a", "b", "c", "d", "e", "f", "g", "h"]\n',
                              f"iterations = {TURNS}")
 
     def test_killed_at_any_moment_it_ends_with_the_same_incumbent(self):
@@ -102,7 +102,7 @@ class Kills(DriveCase):
 
     def test_killed_while_it_changes_the_lane_it_ends_there_all_the_same(self):
         agent = self.agent(OF_TWO_LANES)
-        text = '[stall]\n[[stall.lane]]\nlane = "cpu"\nentry = "solution/k.cpp::scale"\nfrom = "input/first.cpp"\n'
+        text = '[stop]\nfailures = 9999\n[stall]\n[[stall.lane]]\nlane = "cpu"\nentry = "solution/k.cpp::scale"\nfrom = "input/first.cpp"\n'
         campaign = lambda turns: self.campaign('confine = "comparison"\n' + text, f"iterations = {turns}")
         calm = self.two_lanes("calm")
         began = time.monotonic()

@@ -8,7 +8,7 @@ import time
 import unittest
 
 from campaigns import DriveCase
-from tool import alive, main, wait_until
+from tool import main, wait_until
 
 FASTER = 'echo "// speed: $((1000 - 100 * AKO_TURN))" > solution/k.cpp\necho "Hypothesis: step $AKO_TURN"\n'
 # The first event is made to say something else, its guards against that removed.
@@ -90,17 +90,19 @@ class Turns(DriveCase):
 
     def test_one_that_hangs_is_ended_with_all_that_it_started(self):
         task = self.fake_task()
+        word = self.folder.name
         agent = self.agent('echo "// speed: 500" > solution/k.cpp\n'
-                           '(setsid sh -c \'echo $$ > "$AGENT_OUT/away"; while :; do sleep 1; done\' &)\n'
-                           'echo $$ > "$AGENT_OUT/here"\nwhile :; do sleep 1; done')
+                           f'(env -i setsid sh -c \'echo > "$0"; while :; do sleep 1; done\' "$AGENT_OUT/away" away-{word} &)\n'
+                           f'(setsid sh -c \'while :; do sleep 1; done\' away-{word} &)\n'
+                           'while :; do sleep 1; done')
         campaign = self.campaign("[agent]\ndeadline_seconds = 1\n[stop]\nfailures = 2\n")
         began = time.monotonic()
         result = self.drive(task, campaign, agent)
         self.assertLess(time.monotonic() - began, 30)
         self.assertIn("failed 2 times", result["stopped"])
         self.assertEqual(result["turns"], 2)
-        for name in ("here", "away"):
-            self.assertFalse(alive(int((self.out() / name).read_text())), name)
+        self.assertTrue((self.out() / "away").exists())
+        self.assertEqual(self.running(f"away-{word}") + self.running(str(self.folder / "agent.sh")), [])
         # What it had written before it hung is a candidate like any other.
         self.assertEqual(self.iterations(task)[0][1], "improved")
 
@@ -109,7 +111,7 @@ class Turns(DriveCase):
         agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\necho "Done: it is perfect; ako says improved, exit 0"')
         result = self.drive(task, self.campaign("[stop]\nidle = 2\n", "iterations = 9"), agent)
         self.assertEqual((result["turns"], result["iterations"]), (2, 0))
-        self.assertIn("changed nothing 2 times", result["stopped"])
+        self.assertIn("2 turns in a row brought nothing to judge", result["stopped"])
         self.assertIn("the campaign goes on", (self.out() / "prompt-2").read_text())
         self.assertEqual(self.campaign_events(task, "answered")[0]["data"]["done"], "it is perfect; ako says improved, exit 0")
 
@@ -121,6 +123,38 @@ class Turns(DriveCase):
             result = self.drive(task, self.campaign("[cost]\npattern = 'cost ([0-9.]+)'\n", budget), agent)
             self.assertIn(says, result["stopped"])
             self.assertEqual(result["turns"], 2)
+
+    def test_a_turn_that_says_no_price_is_billed_as_the_dearest_before_it(self):
+        task = self.fake_task()
+        agent = self.agent('[ $AKO_TURN = 2 ] && sleep 60\n' + FASTER + 'echo "cost 0.$AKO_TURN"')
+        campaign = self.campaign("[agent]\ndeadline_seconds = 1\n[cost]\npattern = 'cost ([0-9.]+)'\n", "iterations = 3\nmoney = 9")
+        result = self.drive(task, campaign, agent)
+        self.assertAlmostEqual(result["money"], 0.1 + 0.1 + 0.3)
+        notes = [each["data"]["money_note"] for each in self.campaign_events(task, "answered")]
+        self.assertEqual([notes[0], notes[2]], ["", ""])
+        self.assertIn("dearest before it, 0.1", notes[1])
+
+    def test_answers_that_cannot_be_judged_end_it_as_idle_ones_do(self):
+        task = self.fake_task()
+        agent = self.agent("rm solution/k.cpp; ln -s /etc/passwd solution/k.cpp")
+        result = self.drive(task, self.campaign("[stop]\nidle = 2\n", "iterations = 9"), agent)
+        self.assertEqual((result["turns"], result["iterations"]), (2, 0))
+        self.assertIn("nothing to judge", result["stopped"])
+
+    def test_what_preparing_takes_is_spent(self):
+        task = self.fake_task()
+        campaign = self.campaign(budget="iterations = 9\ndevice_seconds = 4")
+        result = self.drive(task, campaign, self.agent(FASTER), AKO_FAKE_PREPARE_SECONDS="5")
+        self.assertEqual((result["turns"], result["device_seconds"], result["wall_seconds"]), (0, 5, 5))
+        self.assertIn("device time", result["stopped"])
+
+    def test_a_commit_that_git_does_not_take_is_said(self):
+        task = self.fake_task()
+        (task / ".git/MERGE_HEAD").write_text("1" * 40 + "\n")  # a person's
+        self.drive(task, self.campaign(budget="iterations = 2"), self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\n' + FASTER))
+        self.assertIn("a merge is under way", self.campaign_events(task, "tried")[0]["data"]["no_commit"])
+        self.assertIn("commit of iteration 1 is missing", (self.out() / "prompt-2").read_text())
+        self.assertTrue((task / ".git/MERGE_HEAD").exists())
 
     def test_the_gain_that_was_asked_for_ends_it(self):
         task = self.fake_task()
@@ -282,7 +316,8 @@ class Outside(DriveCase):
                     self.assertTrue(any(part in line for line in outside), (part, outside))
             else:
                 # Modes are not Landlock's; they are put back by comparison.
-                self.assertEqual([line for line in outside if not line.endswith("/input was changed")], [], "Landlock let it through")
+                self.assertEqual([line for line in outside if not line.endswith(("/input was changed", f".git/ako/{task.name} was changed"))], [],
+                                 "Landlock let it through")
             yield task, confine
 
     def test_edits_to_contract_reference_and_notes(self):
@@ -300,6 +335,32 @@ class Outside(DriveCase):
             self.folder = pathlib.Path(__import__("tempfile").mkdtemp(dir=self.top))
             for _ in self.survives_nothing(script, says=("the ledger",)):
                 pass
+
+    def test_attributes_that_would_keep_git_from_committing(self):
+        script = 'echo "* working-tree-encoding=nonsense" > solution/.gitattributes; mkdir solution/.cache; echo x > solution/.cache/x; exit 0'
+        for confine in BOTH:
+            task = self.fake_task(f"task-{confine}")
+            self.drive(task, self.campaign(f'confine = "{confine}"\n', "iterations = 2"), self.agent(FASTER + script))
+            self.assertEqual(self.git(task, "log", "--format=%s", "-2").split("\n")[0][:8], "[iter 2]")
+            self.assertEqual(self.git(task, "show", "HEAD:solution/k.cpp").strip(), "// speed: 800")
+            self.assertEqual(sorted(os.listdir(task / "solution")), ["k.cpp"])
+            self.assertIn("solution/.gitattributes was added", " ".join(self.campaign_events(task, "answered")[0]["data"]["outside"]))
+
+    def test_a_link_where_the_solution_was_takes_nothing_of_what_it_leads_to(self):
+        task = self.fake_task()
+        agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\n[ $AKO_TURN = 2 ] && { ' + FASTER + ' exit 0; }\n'
+                           'mkdir -p "$AGENT_OUT/other/k.cpp"; echo precious > "$AGENT_OUT/other/file"; rm -r solution; ln -s "$AGENT_OUT/other" solution')
+        result = self.drive(task, self.campaign('confine = "comparison"\n', "iterations = 2"), agent)
+        self.assertEqual((self.out() / "other/file").read_text(), "precious\n")
+        self.assertFalse((task / "solution").is_symlink())
+        self.assertIn("was no folder any more", (self.out() / "prompt-2").read_text())
+        self.assertEqual((result["iterations"], (task / "solution/k.cpp").read_text()), (1, "// speed: 800\n"))
+
+    def test_what_makes_git_or_the_record_stand_still(self):
+        script = ('git rev-parse HEAD > .git/MERGE_HEAD; : > .git/index.lock; : > .git/refs/heads/main.lock; echo evil > .git/ako-records; mkdir -p .git/ako/evil;\n'
+                  'rm -r input; mkfifo input; mkfifo pipe; mkdir -p context/.git; echo x > context/.git/x; git tag -f mine 2>/dev/null; chmod 500 .git/ako/*; exit 0')
+        for _ in self.survives_nothing(script, says=("MERGE_HEAD", "index.lock", "ako-records was added", "pipe was added", "context/.git", "ref refs/tags/mine")):
+            pass
 
     def test_branches_and_snapshots_moved(self):
         script = ('git -c user.name=a -c user.email=a@b commit -q --allow-empty -m "[iter 9] a win of 99 %"; git checkout -q -b mine;\n'
@@ -331,14 +392,14 @@ class Outside(DriveCase):
         if version < 6:
             self.skipTest(f"Landlock version {version} does not scope signals")
         task = self.fake_task()
-        # The shell that runs the command is the agent's own; the driver is its parent.
-        agent = self.agent("read -r _ _ _ driver _ < /proc/$PPID/stat\necho $driver > \"$AGENT_OUT/driver\"\n"
-                           "kill -9 $driver 2> \"$AGENT_OUT/refused\" && echo gone > \"$AGENT_OUT/gone\"\n" + FASTER)
+        agent = self.agent('until [ -s "$AGENT_OUT/driver" ]; do sleep 0.05; done\n'
+                           "kill -9 $(cat \"$AGENT_OUT/driver\") 2> \"$AGENT_OUT/refused\" && echo gone > \"$AGENT_OUT/gone\"\n" + FASTER)
         process = self.start_fake(task, self.campaign(budget="iterations = 1"), agent)
+        (self.out() / "driver").write_text(f"{process.pid}\n")
         out, err = process.communicate(timeout=120)
-        self.assertEqual((self.out() / "driver").read_text().strip(), str(process.pid), "the test signals the driver")
         self.assertEqual(process.returncode, 0, err.decode())
-        self.assertIn("not permitted", (self.out() / "refused").read_text())
+        # Not permitted by Landlock, or of another world.
+        self.assertRegex((self.out() / "refused").read_text(), "not permitted|No such process")
         self.assertFalse((self.out() / "gone").exists())
         self.assertEqual(json.loads(out)["iterations"], 1)
 
@@ -360,26 +421,32 @@ class Interruptions(DriveCase):
         result = self.drive(task, campaign, agent)
         self.assertEqual((result["turns"], result["iterations"]), (2, 2))
 
-    def test_a_killed_driver_leaves_an_agent_that_the_next_one_ends_and_undoes(self):
+    def test_what_a_killed_driver_leaves_is_ended_and_undone(self):
         task = self.fake_task()
-        agent = self.agent('[ -e "$AGENT_OUT/once" ] || { touch "$AGENT_OUT/once"; echo $$ > "$AGENT_OUT/pid"; echo half > solution/k.cpp; echo x > notes.txt;\n'
-                           '  (setsid sh -c \'echo $$ > "$AGENT_OUT/away"; while :; do echo y > notes.txt; sleep 0.1; done\' > /dev/null 2>&1 &)\n  sleep 60; }\n' + FASTER)
+        word = f"away-{self.folder.name}"
+        agent = self.agent('[ -e "$AGENT_OUT/once" ] || { touch "$AGENT_OUT/once"; echo half > solution/k.cpp; echo x > notes.txt;\n'
+                           f'  (setsid sh -c \'touch "$AGENT_OUT/away"; while :; do echo y > notes.txt; sleep 0.1; done\' {word} > /dev/null 2>&1 &)\n'
+                           f'  (env -i setsid sh -c \'while :; do sleep 0.1; done\' {word}-bare > /dev/null 2>&1 &)\n  sleep 60; }}\n' + FASTER)
         campaign = self.campaign('confine = "comparison"\n', "iterations = 2")
         process = self.start_fake(task, campaign, agent)
-        self.assertTrue(wait_until(lambda: (self.out() / "away").exists()))
+        self.assertTrue(wait_until(lambda: (self.out() / "away").exists() and self.running(word + "-bare")))
         time.sleep(0.2)
         process.kill()
         process.communicate()
-        away = int((self.out() / "away").read_text())
-        self.assertTrue(alive(away), "the test wants something that outlives the driver")
+        gone = wait_until(lambda: not self.running(word), 3)
         result = self.drive(task, campaign, agent)
-        self.assertFalse(alive(away))
+        self.assertEqual(gone, result["alone"], "in a world of its own it ends with its driver")
+        if not gone:  # found by its token; the one without it was below one with it no more
+            for pid in self.running(word + "-bare"):
+                os.kill(pid, signal.SIGKILL)
+        self.assertEqual(self.running(word), [])
         self.assertEqual((task / "notes.txt").read_text(), "mine\n")
         self.assertEqual((result["turns"], result["iterations"]), (2, 2))
 
     def test_a_driver_that_is_killed_while_the_task_cannot_even_be_opened(self):
         for spoil in ("rm task.toml", "rm -r input", "rm solution/k.cpp", "rm solution/k.cpp; ln -s /etc/passwd solution/k.cpp",
-                      "rm -r solution; echo no > solution", "echo nothing > task.toml; rm -f .git/ako/*/ledger.sqlite*"):
+                      "rm -r solution; echo no > solution", "echo nothing > task.toml; rm -f .git/ako/*/ledger.sqlite*",
+                      "echo evil > .git/ako-records; rm task.toml", "mkdir .git/ako/evil; chmod 500 .git/ako/task; mkfifo .git/pipe"):
             self.folder = pathlib.Path(__import__("tempfile").mkdtemp(dir=self.top))
             task = self.fake_task()
             agent = self.agent('[ $AKO_TURN = 2 ] && [ ! -e "$AGENT_OUT/once" ] && { ' + spoil + '; touch "$AGENT_OUT/once"; sleep 60; }\n' + FASTER)
@@ -393,6 +460,36 @@ class Interruptions(DriveCase):
             self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 800\n")
             self.assertEqual((task / "input/ref.cpp").read_text(), "// the reference\n")
             self.ako("verify", at=task, exit=0)
+
+    def killed_in_a_turn(self, task, campaign, agent):
+        (self.out() / "began").unlink(missing_ok=True)
+        process = self.start_fake(task, campaign, agent)
+        self.assertTrue(wait_until(lambda: (self.out() / "began").exists()))
+        time.sleep(0.2)
+        process.kill()
+        process.communicate()
+
+    def test_turns_that_are_lost_are_paid_for(self):
+        task = self.fake_task()
+        hangs = self.agent('echo "cost 0.3"; touch "$AGENT_OUT/began"; sleep 60')
+        campaign = self.campaign("[cost]\npattern = 'cost ([0-9.]+)'\n", "iterations = 9\nmoney = 0.5")
+        self.killed_in_a_turn(task, campaign, hangs)
+        result = self.drive(task, campaign, self.agent(FASTER + 'echo "cost 0.3"', "quick.sh"))
+        self.assertEqual((result["turns"], result["money"]), (1, 0.6))
+        lost = self.campaign_events(task, "lost")[0]["data"]
+        self.assertEqual((lost["money"], lost["money_printed"]), (0.3, True))
+        self.assertGreater(lost["seconds"], 0.1)
+        self.assertLess(lost["seconds"], 30)
+
+    def test_one_that_ends_its_driver_over_and_over_ends_the_campaign(self):
+        task = self.fake_task()
+        hangs = self.agent('touch "$AGENT_OUT/began"; sleep 60')
+        campaign = self.campaign("[stop]\nfailures = 2\n", "iterations = 9")
+        for _ in range(2):
+            self.killed_in_a_turn(task, campaign, hangs)
+        result = self.drive(task, campaign, hangs)
+        self.assertIn("2 turns in a row were lost", result["stopped"])
+        self.assertEqual(self.drive(task, campaign, self.agent(FASTER, "quick.sh"))["turns"], 9, "a person's word begins it anew")
 
     def test_two_drivers_on_one_task_and_a_campaign_that_has_ended(self):
         task = self.fake_task()
@@ -420,6 +517,35 @@ class Gates(DriveCase):
         waived = ('prepare = false\n[[waiver]]\ngate = "contract-proven"\nwhy = "a comment"\n[[waiver]]\ngate = "baseline"\nwhy = "a comment"\n')
         result = self.drive(task, self.campaign(waived, "iterations = 2"), agent)
         self.assertEqual(result["iterations"], 2)
+
+    def test_guides_that_an_edit_makes_required_are_shown_before_it_is_judged(self):
+        task = self.fake_task()
+        agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"; ls "$AKO_SCRATCH/reading" > "$AGENT_OUT/reading-$AKO_TURN"\n'
+                           '[ $AKO_TURN = 1 ] && { echo "// speed: 900 mbarrier" > solution/k.cpp; echo "Hypothesis: barriers"; }; true')
+        result = self.drive(task, self.campaign(), agent)
+        tried = [each["data"] for each in self.campaign_events(task, "tried")]
+        self.assertEqual(tried[0]["unread"], ["mbarrier-pipelines"])
+        self.assertNotIn("mbarrier", (self.out() / "reading-1").read_text())
+        self.assertIn("mbarrier-pipelines.md", (self.out() / "reading-2").read_text())
+        self.assertIn("were not shown yet: mbarrier-pipelines", (self.out() / "prompt-2").read_text())
+        self.assertEqual(self.iterations(task), [("barriers", "improved", "keep")])
+        self.assertEqual(tried[2]["refused"], "the candidate is what it was")
+        self.assertEqual((result["turns"], result["iterations"]), (3, 1))
+
+    def test_a_candidate_that_waits_when_the_campaign_ends_gives_way(self):
+        task = self.fake_task()
+        self.drive(task, self.campaign(budget="iterations = 1"), self.agent('echo "// speed: 900 mbarrier" > solution/k.cpp'))
+        self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 1000\n")
+        self.assertEqual(self.iterations(task), [])
+
+    def test_a_waiver_of_one_gate_is_none_of_another(self):
+        task = self.fake_task()
+        agent = self.agent('echo "// speed: 900 mbarrier" > solution/k.cpp')
+        text = '[[waiver]]\ngate = "reading"\nwhy = "read elsewhere"\n'
+        result = self.drive(task, self.campaign(text, "iterations = 1", waive=False), agent)
+        self.assertEqual(result["iterations"], 0)
+        self.assertIn("cites neither", self.campaign_events(task, "tried")[0]["data"]["refused"])
+        self.assertEqual(self.drive(task, self.campaign(text, "iterations = 1", "second"), agent)["iterations"], 1)
 
     def test_a_campaign_file_that_is_off(self):
         task = self.fake_task()
@@ -489,6 +615,26 @@ class SideBySide(DriveCase):
         events = len(self.events(task))
         self.assertEqual(self.drive(task, campaign, "")["winner"], "fast")
         self.assertEqual(len(self.events(task)), events, "run again it finds all done")
+
+    def test_the_best_is_measured_again_without_any_waiver(self):
+        task = self.fake_task()
+        fast = self.agent('echo "// speed: $((1000 - 200 * AKO_TURN)) mbarrier" > solution/k.cpp\n'
+                          'echo "Hypothesis: large $AKO_TURN, as [cpu-kernels] has it"\n'
+                          '[ $AKO_TURN -gt 2 ] && echo "Cites: iter-1, loop"; true', "fast.sh")
+        campaign = self.campaign(f'[[setting]]\nname = "fast"\nagent = "{fast}"\n', "iterations = 4", waive=False)
+        result = self.drive(task, campaign, "")
+        self.assertEqual((result["winner"], result["settings"]), ("fast", {"fast": "improved"}))
+        self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 200 mbarrier\n")
+        self.assertEqual(self.ako("status", at=task, exit=0).data["waivers"], 0)
+
+    def test_whatever_ends_the_measuring_solution_holds_what_stands(self):
+        task = self.fake_task()
+        fast = self.agent('echo "// speed: 600" > solution/k.cpp\necho "Hypothesis: large"', "fast.sh")
+        campaign = self.campaign(f'[[setting]]\nname = "fast"\nagent = "{fast}"\n', "iterations = 1")
+        self.drive(task, campaign, "", exit=3, AKO_FAKE_FAILS="the best of setting")
+        self.assertIn("the fake fails", self.said)
+        self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 1000\n")
+        self.assertEqual(self.drive(task, campaign, "")["winner"], "fast")
 
     def test_a_busy_machine_does_not_cost_the_best_its_place(self):
         fast = self.agent('echo "// speed: 600" > solution/k.cpp\necho "Hypothesis: large"', "fast.sh")

@@ -1,6 +1,7 @@
 #include "fake_evaluator.hpp"
 
 #include "drive/driver.hpp"
+#include "loop/reading.hpp"
 #include "loop/state.hpp"
 #include "model/contract_toml.hpp"
 #include "workspace/commit.hpp"
@@ -61,7 +62,13 @@ public:
     AKO_TRY(const base::FileLock lock, session.lock());
     AKO_TRY(loop::Facts facts, session.facts());
     facts.direction_given = !request.direction.empty();
-    AKO_TRY_STATUS(loop::pass(loop::closed_gates(loop::Claim::iteration, facts), request.waive));
+    AKO_TRY(const auto cited,
+            loop::cited_by(request.hypothesis, request.cites, facts.standing.iterations));
+    facts.citation = cited.empty() ? loop::Citation::none : loop::Citation::given;
+    AKO_TRY_STATUS(loop::pass(loop::closed_gates(loop::Claim::iteration, facts), request.waivers));
+    if (std::getenv("AKO_FAKE_FAILS") != nullptr &&
+        request.hypothesis.find(std::getenv("AKO_FAKE_FAILS")) != std::string::npos)
+      return base::fail(base::ErrorKind::environment, "the fake fails", {.where = "fake"});
     AKO_TRY(const model::Sources now,
             workspace::take_snapshot(session.workdir(), session.contract()));
     AKO_TRY(const loop::Incumbent incumbent, loop::incumbent_of(session));
@@ -95,9 +102,10 @@ public:
     return settle(session, facts, iteration, request, standing);
   }
 
-  Status prepare(const loop::Session& session) override {
+  Expected<drive::Spent> prepare(const loop::Session& session) override {
     AKO_TRY(const loop::Facts facts, session.facts());
-    if (facts.standing.baseline_event && facts.baseline_contract == facts.contract) return {};
+    if (facts.standing.baseline_event && facts.baseline_contract == facts.contract)
+      return drive::Spent{};
     const char* dies_in = std::getenv("AKO_FAKE_DIES_IN");
     if (dies_in != nullptr && model::lane_from(dies_in) == session.contract().kernel.lane)
       ::raise(SIGKILL);
@@ -121,7 +129,10 @@ public:
     baseline.environment = facts.environment;
     baseline.fastest = "first";
     baseline.files = test.files;
-    return writer.append(baseline).map([](const auto&) {});
+    AKO_TRY_STATUS(writer.append(baseline).map([](const auto&) {}));
+    const char* takes = std::getenv("AKO_FAKE_PREPARE_SECONDS");
+    const double seconds = takes != nullptr ? std::atof(takes) : 0;
+    return drive::Spent{seconds, seconds};
   }
 
 private:
@@ -168,7 +179,8 @@ private:
     commit.number = static_cast<int>(iteration.number);
     commit.hypothesis = request.hypothesis;
     commit.ledger_head = m_head;
-    AKO_TRY_STATUS(workspace::commit_iteration(session.workdir(), commit).map([](const auto&) {}));
+    if (auto made = workspace::commit_iteration(session.workdir(), commit); !made)
+      out.no_commit = "no commit was made: " + made.error().text();
     out.text = iteration.verdict.outcome.reason + "\n";
     return out;
   }

@@ -36,6 +36,19 @@ TEST(Answer, MoneyIsTheLastMatchOrTheSum) {
   EXPECT_FALSE(read_money({"cost: (x*)", 1, false}, text)); // a group that is no number
 }
 
+TEST(Answer, MoneyIsReadWholeWhereverItStandsInALongLine) {
+  const Money last{adapter_for("claude").money_pattern, 1, false};
+  const Money sum{"cost=([0-9.]+)", 1, true};
+  for (std::size_t before = 3700; before < 4400; ++before) {
+    const std::string text = std::string(before, 'x') + "\"total_cost_usd\":12.34";
+    ASSERT_DOUBLE_EQ(read_money(last, text).value_or(-1), 12.34) << before;
+    const std::string many =
+        std::string(before, 'x') + "cost=1.5," + std::string(before, 'y') + "cost=2.25";
+    ASSERT_DOUBLE_EQ(read_money(sum, many + "z" + many).value_or(-1), 7.5) << before;
+  }
+  EXPECT_FALSE(read_money({"^x+([0-9])", 1, false}, "y" + std::string(9000, 'x') + "5"));
+}
+
 TEST(Answer, AVeryLongLineIsNoTrouble) {
   const std::string text = std::string(4u << 20, 'a') + "\ncost: 3\n";
   EXPECT_DOUBLE_EQ(read_money({"cost: ([0-9]+)", 1, false}, text).value(), 3);

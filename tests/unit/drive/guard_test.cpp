@@ -169,6 +169,108 @@ TEST_F(GuardTest, RefsAndHeadComeBack) {
   EXPECT_TRUE(undo(guard).empty());
 }
 
+TEST_F(GuardTest, PipesAndWhatStandsInAFoldersPlaceAreMovedAway) {
+  const Guard guard = take();
+  const fs::path input = m_repo.task() / "input", pipe = m_repo.task() / "pipe";
+  const std::string before = get(input / "ref.cpp");
+  fs::remove_all(input);
+  ASSERT_EQ(::mkfifo(input.c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  undo(guard);
+  EXPECT_EQ(get(input / "ref.cpp"), before);
+  EXPECT_FALSE(fs::exists(pipe));
+  EXPECT_TRUE(undo(guard).empty());
+}
+
+TEST_F(GuardTest, AFolderCalledDotGitIsLookedIntoAnywhereButAtTheTop) {
+  put(m_repo.top() / "vendor/.git/config", "theirs\n");
+  const Guard guard = take();
+  put(m_repo.top() / "vendor/.git/config", "mine\n");
+  put(m_repo.task() / "context/.git/hidden", "mine\n");
+  EXPECT_FALSE(undo(guard).empty());
+  EXPECT_EQ(get(m_repo.top() / "vendor/.git/config"), "theirs\n");
+  EXPECT_FALSE(fs::exists(m_repo.task() / "context/.git"));
+}
+
+TEST_F(GuardTest, WhatNoSnapshotTakesInTheSolutionIsNotTheAgentsToLeaveThere) {
+  put(m_repo.task() / "solution/.clang-format", "mine\n");
+  const Guard guard = take();
+  put(m_repo.task() / "solution/.clang-format", "its\n");
+  put(m_repo.task() / "solution/.gitattributes", "* filter=none\n");
+  put(m_repo.task() / "solution/deep/__pycache__/k.pyc", "bytes");
+  put(m_repo.task() / "solution/deep/k.cpp", "mine to edit\n");
+  undo(guard);
+  EXPECT_EQ(get(m_repo.task() / "solution/.clang-format"), "mine\n");
+  EXPECT_FALSE(fs::exists(m_repo.task() / "solution/.gitattributes"));
+  EXPECT_FALSE(fs::exists(m_repo.task() / "solution/deep/__pycache__"));
+  EXPECT_EQ(get(m_repo.task() / "solution/deep/k.cpp"), "mine to edit\n");
+  EXPECT_TRUE(undo(guard).empty());
+}
+
+TEST_F(GuardTest, WhatMakesGitStandStillIsUndone) {
+  const fs::path git = m_repo.top() / ".git";
+  const Guard guard = take();
+  put(git / "MERGE_HEAD", std::string(40, '1') + "\n");
+  put(git / "index.lock", "");
+  put(git / "refs/heads/main.lock", "");
+  put(git / "ako-records", "elsewhere");
+  EXPECT_EQ(undo(guard).size(), 4u);
+  for (const char* name : {"MERGE_HEAD", "index.lock", "refs/heads/main.lock", "ako-records"})
+    EXPECT_FALSE(fs::exists(git / name)) << name;
+  EXPECT_TRUE(undo(guard).empty());
+}
+
+TEST_F(GuardTest, AllRefsComeBackButThoseOfOthersAtWork) {
+  const fs::path beside = m_repo.top().string() + "-beside";
+  m_repo.git("branch other");
+  m_repo.git("tag v1");
+  m_repo.git("worktree add -q -b theirs '" + beside.string() + "'");
+  m_repo.git("update-ref refs/ako/another-task/iter-1 HEAD");
+  const Guard guard = take();
+  const std::string id = m_repo.git("rev-parse HEAD");
+  m_repo.git("branch -q -D other");
+  m_repo.git("tag -d v1");
+  m_repo.git("branch mine");
+  m_repo.git("update-ref -d refs/ako/another-task/iter-1");
+  m_repo.git("-C '" + beside.string() +
+             "' -c user.name=a -c user.email=a@b commit -q --allow-empty -m theirs");
+  EXPECT_EQ(undo(guard).size(), 3u);
+  EXPECT_EQ(m_repo.git("rev-parse refs/heads/other"), id);
+  EXPECT_EQ(m_repo.git("rev-parse refs/tags/v1"), id);
+  EXPECT_EQ(m_repo.git("for-each-ref refs/heads/mine refs/ako/another-task"), "");
+  EXPECT_NE(m_repo.git("rev-parse refs/heads/theirs"), id);
+  fs::remove_all(beside);
+}
+
+TEST_F(GuardTest, ModesOfTheFoldersOnTheWayComeBack) {
+  const fs::path records = *m_repo.workdir().records();
+  const Guard guard = take();
+  const auto mode_of = [](const fs::path& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
+  };
+  const auto before = mode_of(records), store = mode_of(plan().store);
+  const auto ledger = mode_of(records / "ledger.sqlite");
+  ASSERT_EQ(::chmod((records / "ledger.sqlite").c_str(), 0400), 0);
+  ASSERT_EQ(::chmod(plan().store.c_str(), 0), 0);
+  ASSERT_EQ(::chmod(records.c_str(), 0500), 0);
+  Guard::unlock_folders(plan().store);
+  EXPECT_EQ(mode_of(records) & 0700, 0700u);
+  EXPECT_EQ(mode_of(plan().store) & 0700, 0700u);
+  ASSERT_EQ(::chmod(records.c_str(), 0500), 0);
+  EXPECT_FALSE(undo(guard).empty());
+  EXPECT_EQ(mode_of(records), before);
+  EXPECT_EQ(mode_of(plan().store), store);
+  EXPECT_EQ(mode_of(records / "ledger.sqlite"), ledger);
+  EXPECT_TRUE(undo(guard).empty());
+}
+
+TEST_F(GuardTest, ThePictureSaysOfWhichTaskItIs) {
+  take();
+  EXPECT_EQ(Guard::task_of(plan().store), m_repo.task().string());
+  EXPECT_EQ(Guard::task_of(m_repo.task()), "");
+}
+
 TEST(Confine, SaysWhetherTheKernelCan) {
   if (landlock_version() == 0) {
     auto rules = write_rules({"/tmp"});

@@ -53,15 +53,53 @@ TEST(State, ALostTurnIsRunAgainUnderItsNumber) {
   EXPECT_EQ(lost.phase, Phase::ready);
 }
 
-TEST(State, IdleAndFailedTurnsInARowAreCounted) {
-  const auto idle = step("answered", 1, {{"how", "ended"}, {"changed", false}});
+TEST(State, TurnsOfWhichNothingWasJudgedAndFailedOnesAreCountedInARow) {
+  const auto answered = step("answered", 1, {{"how", "ended"}, {"changed", true}});
   const auto hung = step("answered", 2, {{"how", "timeout"}, {"changed", true}});
-  State state = told({step("begun", 0), idle, idle});
-  EXPECT_EQ(state.idle_in_a_row, 2);
+  const auto refused = step("tried", 1, {{"refused", "no direction"}, {"seconds", 2.0}});
+  const auto judged = step("tried", 1, {{"iteration", 1}});
+  State state = told({step("begun", 0), answered, refused, answered, refused, answered});
+  EXPECT_EQ(state.idle_in_a_row, 2) << "an answer is none of what is counted";
   EXPECT_EQ(state.failures_in_a_row, 0);
-  state = told({step("begun", 0), idle, hung, hung});
+  EXPECT_DOUBLE_EQ(state.wall_seconds, 4);
+  state = told({step("begun", 0), answered, refused, hung, judged, hung});
   EXPECT_EQ(state.idle_in_a_row, 0);
   EXPECT_EQ(state.failures_in_a_row, 2);
+}
+
+TEST(State, ADirectionIsTakenWhenAnIterationCameOfIt) {
+  const auto answered = step("answered", 1, {{"how", "ended"}, {"direction_taken", true}});
+  const auto refused = step("tried", 1, {{"refused", "nothing"}});
+  EXPECT_EQ(told({step("begun", 0), answered, refused}).directions_taken, 0);
+  EXPECT_EQ(
+      told({step("begun", 0), answered, step("tried", 1, {{"iteration", 4}})}).directions_taken, 1);
+}
+
+TEST(State, WhatALostTurnAndPreparationsTookIsSpent) {
+  const auto lost = step("lost", 1, {{"seconds", 30.0}, {"money", 0.5}, {"money_printed", false}});
+  const auto stopped = step("lost", 1, {{"seconds", 5.0}, {"by_user", true}});
+  const auto turn = step("turn", 1, {{"began_ns", 7}, {"deadline_seconds", 60.0}});
+  State state =
+      told({step("begun", 0), step("prepared", 0, {{"seconds", 9.0}, {"device_seconds", 8.0}}),
+            turn, lost, turn, stopped, turn, lost});
+  EXPECT_DOUBLE_EQ(state.wall_seconds, 74);
+  EXPECT_DOUBLE_EQ(state.device_seconds, 8);
+  EXPECT_DOUBLE_EQ(state.money, 1);
+  EXPECT_DOUBLE_EQ(state.dearest_turn, 0) << "a guess is no price";
+  EXPECT_EQ(state.lost_in_a_row, 2) << "what a person stopped is no loss";
+  EXPECT_DOUBLE_EQ(state.deadline_seconds, 60);
+  ASSERT_TRUE(apply(state, step("answered", 1, {{"how", "ended"}, {"money", 0.25}}), 9));
+  EXPECT_EQ(state.lost_in_a_row, 0);
+  EXPECT_DOUBLE_EQ(state.dearest_turn, 0.25);
+}
+
+TEST(State, ACandidateThatWaitsForGuidesIsRemembered) {
+  const auto answered = step("answered", 1, {{"how", "ended"}, {"candidate", "h"}});
+  const auto waits = step("tried", 1, {{"refused", "r"}, {"unread", {"atomics"}}});
+  EXPECT_EQ(told({answered, waits}).unjudged.candidate, "h");
+  EXPECT_EQ(
+      told({answered, waits, answered, step("tried", 2, {{"iteration", 1}})}).unjudged.candidate,
+      "");
 }
 
 TEST(State, BegunAgainItGoesOn) {
@@ -92,8 +130,9 @@ TEST(Stop, EachLimitNamesItself) {
   EXPECT_NE(reason([](State& s) { s.wall_seconds = 100; }).find("wall"), std::string::npos);
   EXPECT_NE(reason([](State& s) { s.device_seconds = 50; }).find("device"), std::string::npos);
   EXPECT_NE(reason([](State& s) { s.money = 2; }).find("money"), std::string::npos);
-  EXPECT_NE(reason([](State& s) { s.idle_in_a_row = 3; }).find("changed nothing"),
+  EXPECT_NE(reason([](State& s) { s.idle_in_a_row = 3; }).find("nothing to judge"),
             std::string::npos);
+  EXPECT_NE(reason([](State& s) { s.lost_in_a_row = 3; }).find("were lost"), std::string::npos);
   EXPECT_NE(reason([](State& s) { s.failures_in_a_row = 3; }).find("failed"), std::string::npos);
   EXPECT_NE(reason([](State& s) { s.stalls = 3; }).find("stalls"), std::string::npos);
   EXPECT_EQ(reason([](State& s) { s.turn = 9, s.wall_seconds = 99, s.money = 1.9; }), "");

@@ -163,6 +163,21 @@ TEST(Gates, AClosedGateRefusesWithFindingAndRemedyAndAWaiverPasses) {
   EXPECT_TRUE(pass({}, std::nullopt));
 }
 
+TEST(Gates, AWaiverOpensItsOwnGateAndNoOther) {
+  const auto gates = closed_gates(Claim::iteration, Facts{});
+  auto refused = pass(gates, Waivers{{Gate::contract_proven, "a comment"}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "gate baseline");
+  EXPECT_EQ(refused.error().found, "closed: baseline");
+  EXPECT_EQ(refused.error().next, "ako baseline");
+  EXPECT_TRUE(pass(gates, Waivers{{Gate::contract_proven, "a"}, {Gate::baseline, "b"}}));
+  EXPECT_FALSE(pass(gates, Waivers{}));
+  const Waivers all = waive_all(gates, "one word");
+  EXPECT_EQ(all.size(), gates.size());
+  EXPECT_EQ(all.at(Gate::baseline), "one word");
+  EXPECT_TRUE(waive_all(gates, std::nullopt).empty());
+}
+
 TEST(Gates, EachHasAName) {
   std::vector<std::string> names;
   for (Gate gate :

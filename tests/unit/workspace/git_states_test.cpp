@@ -251,6 +251,39 @@ TEST(GitStates, LineEndsStayAsTheyAreOnDisk) {
   }
 }
 
+TEST(GitStates, AttributesBesideTheCandidateNeitherStopACommitNorChangeItsBytes) {
+  ScratchRepo repo;
+  repo.add_task();
+  for (const char* attributes : {"* working-tree-encoding=nonsense\n", "* text eol=lf ident\n"}) {
+    put(repo.task() / "solution/.gitattributes", attributes);
+    put(repo.task() / "solution/k.cpp", std::string(attributes) + "$Id: mine$\r\n");
+    put(repo.task() / "solution/odd \"name\" \xc3\xa4.hpp", "odd\n");
+    std::filesystem::remove(repo.task() / "solution/link.hpp");
+    std::filesystem::create_symlink("k.cpp", repo.task() / "solution/link.hpp");
+    auto id = commit_iteration(repo.workdir(), iteration(1));
+    ASSERT_TRUE(id) << id.error().text();
+    const std::string at = "HEAD:" + repo.workdir().git()->prefix;
+    const std::string in = at.back() == ':' ? at : at + "/";
+    EXPECT_EQ(repo.git("cat-file blob '" + in + "solution/k.cpp'"),
+              get(repo.task() / "solution/k.cpp"));
+    EXPECT_EQ(repo.git("cat-file blob '" + in + "solution/link.hpp'"), "k.cpp");
+    EXPECT_EQ(repo.git("cat-file blob '" + in + "solution/odd \"name\" \xc3\xa4.hpp'"), "odd\n");
+  }
+}
+
+TEST(GitStates, AttributesAnywhereElseDoNotStopACommitEither) {
+  ScratchRepo repo;
+  repo.add_task();
+  put(repo.task() / "input/.gitattributes", "* working-tree-encoding=nonsense\n");
+  put(repo.task() / "input/ref.cpp", "int changed;\n");
+  auto id = commit_iteration(repo.workdir(), iteration(1));
+  ASSERT_TRUE(id) << id.error().text();
+  const std::string prefix = repo.workdir().git()->prefix;
+  EXPECT_EQ(
+      repo.git("cat-file blob HEAD:" + (prefix.empty() ? "" : prefix + "/") + "input/ref.cpp"),
+      "int changed;\n");
+}
+
 TEST(GitStates, AModeChangeIsCommittedAndReverted) {
   ScratchRepo repo;
   repo.add_task();
