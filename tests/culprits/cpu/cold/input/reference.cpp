@@ -1,0 +1,10 @@
+#include <cstdint>
+
+void reference(const float* x, double* y, std::int64_t n) {
+  const std::int64_t step = 1367 % n;
+  for (std::int64_t i = 0, at = 0; i < n; ++i) {
+    y[i] = x[at] * 0.5 + 1;
+    at += step + (x[at] > 3e38f);
+    if (at >= n) at -= n;
+  }
+}
