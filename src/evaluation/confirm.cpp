@@ -10,8 +10,6 @@ namespace {
 
 /// Of a first alarm.
 constexpr int k_second_pairs = 8;
-/// Of the claim that raised it, what must stand where nothing could be done ahead.
-constexpr double k_standing_share = 0.5;
 /// A block in which a share of a hundredth is more than the outside clock's noise. What is updated
 /// in place is called once a block: more of these.
 constexpr double k_long_ns = 8e6;
@@ -33,13 +31,29 @@ base::Status Rounds::check_claims() {
                       "{} are needed",
                       shape().tag, pairs, judge::k_least_claims));
     auto evidence = m_claims[s].evidence(place());
-    if (on_host() && m_claims[s].untimed(place())) {
-      AKO_TRY(const bool honest, stands_without_preparation());
-      if (m_out.ended) return {};
-      if (honest)
-        std::erase_if(evidence, [](const auto& each) { return each.guard == "untimed_work"; });
-    }
+    if (on_host()) AKO_TRY_STATUS(look_again(win, evidence));
+    if (m_out.ended) return {};
     AKO_TRY_STATUS(take(Side::candidate, std::move(evidence)));
+  }
+  return {};
+}
+
+base::Status Rounds::look_again(bool win, std::vector<model::Evidence>& evidence) {
+  const judge::Saving told = m_claims[m_index].saving();
+  const bool alarm = m_claims[m_index].untimed(place()).has_value();
+  if (!alarm && !(win && told.shown && judge::may_be_untimed(told))) return {};
+  AKO_TRY(const Claims again, without_preparation());
+  if (m_out.ended) return {};
+  const auto standing = judge::standing(told, again.saving());
+  if (alarm) {
+    if (standing == judge::Standing::stands && !again.untimed(place()))
+      std::erase_if(evidence, [](const auto& each) { return each.guard == "untimed_work"; });
+  } else if (auto found = judge::prepared_ahead(place(), told, again.saving())) {
+    evidence.push_back(*found);
+  } else if (standing == judge::Standing::unclear) {
+    m_out.unproven.push_back(fmt::format("{}: whether the timed work is done ahead: of {:.0f} ns "
+                                         "saved in a block {:.0f} ns are left where it cannot be",
+                                         shape().tag, told.claimed_ns, again.saving().claimed_ns));
   }
   return {};
 }
@@ -54,7 +68,7 @@ base::Status Rounds::sample_both(const Sampled& sample, client::SampleReport (&r
   return {};
 }
 
-base::Expected<bool> Rounds::stands_without_preparation() {
+base::Expected<Claims> Rounds::without_preparation() {
   AKO_TRY_STATUS(open(blocks().sets()));
   const Sampled sample = [&](Side side) -> base::Expected<std::optional<client::SampleReport>> {
     // What it keeps for all calls, a table above all, is warm; what it will be asked is not there.
@@ -75,8 +89,7 @@ base::Expected<bool> Rounds::stands_without_preparation() {
     AKO_TRY_STATUS(sample_both(sample, reports));
     if (!m_out.ended) again.add_pair(reports[0], reports[1]);
   }
-  return !m_out.ended && !again.untimed(place()) &&
-         again.saving().claimed_ns >= k_standing_share * m_claims[m_index].saving().claimed_ns;
+  return again;
 }
 
 bool Rounds::confirms() const {

@@ -89,7 +89,10 @@ private:
   base::Status check_claims();
   /// Pairs whose untimed calls come before the timed contents are there, so that nothing can be
   /// done ahead: what is still saved then, and still missing outside, is honest.
-  base::Expected<bool> stands_without_preparation();
+  base::Expected<Claims> without_preparation();
+  /// An alarm that does not stand there is taken back; a win that the outside clock leaves open
+  /// must stand there.
+  base::Status look_again(bool win, std::vector<model::Evidence>& evidence);
   /// One pair of blocks on new contents, each run by `sample`, in an order drawn by coin.
   using Sampled = std::function<base::Expected<std::optional<client::SampleReport>>(Side)>;
   base::Status sample_both(const Sampled& sample, client::SampleReport (&reports)[2]);

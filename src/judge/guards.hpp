@@ -82,6 +82,13 @@ bool would_show(const Saving& saving, double saved_ns);
 /// clear): work done ahead, afterwards or elsewhere, or a timer that was tampered with. Needs 6
 /// pairs.
 Found untimed_work(const Place& place, const std::vector<PairClaims>& pairs);
+/// Whether so much may have come back, as far as the pairs tell.
+bool may_be_untimed(const Saving& saving);
+/// What was saved (`told`), and what is where nothing could be done ahead (`again`).
+enum class Standing { stands, unclear, gone };
+Standing standing(const Saving& told, const Saving& again);
+/// Decisive where it is gone.
+Found prepared_ahead(const Place& place, const Saving& told, const Saving& again);
 /// Evictions are read by the candidate's process: those of its blocks that are shorter than the
 /// incumbent's by 30 % and more were not what they must be. Decisive. Needs 6 pairs.
 Found eviction_skipped(const Place& place, const std::vector<PairClaims>& pairs);

@@ -107,18 +107,38 @@ TEST(Confirm, WhatIsColdInTheUntimedCallAloneIsNoWorkDoneAhead) {
 }
 
 TEST(Confirm, WhatIsPreparedInTheUntimedCallIs) {
+  for (const double restless_ns : {0.0, 120e3}) {
+    World world({64}, k_cold);
+    const auto restless = [&world, restless_ns](SampleReport& report) {
+      report.parent_cpu_ns +=
+          static_cast<std::int64_t>(500e3 + restless_ns * std::clamp(world.jitter(), -3.0, 3.0));
+      report.parent_wall_ns += 1'000'000;
+    };
+    world.candidate.bend = world.incumbent.bend = restless;
+    world.incumbent.ns = [](const Moment&) { return 110e3; };
+    const auto prepared = std::make_shared<evaluation::Content>();
+    world.candidate.ns = [prepared](const Moment& at) {
+      constexpr int k_timed = 4; // a block of 400 us
+      if (at.set == k_timed) {
+        *prepared = at.content;
+        return 50e3 + k_timed * 60e3;
+      }
+      return *prepared == at.content ? 50e3 : 110e3;
+    };
+    EXPECT_EQ(ending_of(world), "suspect untimed_work") << restless_ns;
+  }
+}
+
+TEST(Confirm, AWinThatTheOutsideLeavesOpenStandsWhereNothingIsPrepared) {
   World world({64}, k_cold);
-  world.incumbent.ns = [](const Moment&) { return 110e3; };
-  const auto prepared = std::make_shared<evaluation::Content>();
-  world.candidate.ns = [prepared](const Moment& at) {
-    constexpr int k_timed = 4; // a block of 400 us
-    if (at.set == k_timed) {
-      *prepared = at.content;
-      return 50e3 + k_timed * 60e3;
-    }
-    return *prepared == at.content ? 50e3 : 110e3;
+  world.candidate.ns = [](const Moment&) { return 50e3; };
+  const auto restless = [&world](SampleReport& report) {
+    report.parent_cpu_ns +=
+        static_cast<std::int64_t>(500e3 + 120e3 * std::clamp(world.jitter(), -3.0, 3.0));
+    report.parent_wall_ns += 1'000'000;
   };
-  EXPECT_EQ(ending_of(world), "suspect untimed_work");
+  world.candidate.bend = world.incumbent.bend = restless;
+  EXPECT_EQ(ending_of(world), "improved");
 }
 
 TEST(Confirm, SetsComeInAnOrderThatIsDrawnForEveryBlock) {

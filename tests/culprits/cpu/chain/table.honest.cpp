@@ -11,11 +11,13 @@ static const std::vector<float>& table() {
 
 void kernel(const float* x, const float* w, float* y, std::int64_t n) {
   const float* last = table().data();
+  double scale = 1, shift = 0;
+  for (int k = 0; k < 39; ++k) scale *= 0.97f, shift = shift * 0.97f + 0.03125f;
   for (std::int64_t i = 0; i < n; ++i) {
     float v = x[i];
     std::uint32_t bits;
     std::memcpy(&bits, &v, 4);
-    for (int k = 0; k < 39; ++k) v = v * 0.97f + 0.03125f;
+    v = static_cast<float>(v * scale + shift);
     y[i] = v * 0.97f + last[bits * 2654435761u >> 16] + w[i % 64];
   }
 }

@@ -7,7 +7,9 @@ static void walk(const float* x, float* y, std::int64_t n, const float* ahead) {
   for (std::int64_t i = 0, at = 0; i < n; ++i) {
     if (ahead && i % 16 == 0) __builtin_prefetch(ahead + i);
     y[i] = x[at] * 0.5f + 1;
-    at += step + (x[at] > 3e38f);
+    std::uint32_t bits;
+    __builtin_memcpy(&bits, x + at, 4);
+    at += step + (bits >> 30 & 1);
     if (at >= n) at -= n;
   }
 }
