@@ -289,6 +289,11 @@ Status Keeper::write(const Arena& arena, int tensor, int set) {
   return {};
 }
 
+Status Keeper::sweep() {
+  AKO_TRY_STATUS(m_state->ask(Kind::sweep, Json::object()));
+  return {};
+}
+
 Expected<MachineState> Keeper::machine_state(const std::vector<int>& cores) {
   AKO_TRY(const auto answer, m_state->ask(Kind::machine, Json{{"cores", cores}}));
   MachineState state;

@@ -133,6 +133,9 @@ public:
   base::Status read(const Arena& arena, int tensor, int set);
   base::Status write(const Arena& arena, int tensor, int set);
 
+  /// Reads the eviction buffer on every one of its cores. Nothing on a device, or without one.
+  base::Status sweep();
+
   base::Expected<MachineState> machine_state(const std::vector<int>& cores);
   std::int64_t evict_bytes() const;
   int evict_fd() const; ///< -1 when there is none

@@ -96,6 +96,8 @@ struct CallReport {
 /// One block: every set called exactly once, in the given order.
 struct SampleJob {
   std::vector<int> sets;
+  /// More: a warm pass over the sets so often, none of them read before it.
+  int repeat = 1;
   std::vector<int> warmup_sets; ///< called before, untimed; may be called many times
   std::int64_t warmup_ns = 0;   ///< at least this long, at least once each
   /// cold: the cache is evicted by reads before every call (or before the first), and every call is

@@ -44,16 +44,24 @@ void add_to(base::Json& all, const base::Json& more) {
   }
 }
 
-/// Lets the side run for the length of one command; everything of it is stopped otherwise.
-class Running {
+/// Stops the side when a command is over.
+class Stopping {
 public:
-  explicit Running(Worker& worker) : m_worker(worker) { (void)m_worker.resume(); }
-  ~Running() {
+  explicit Stopping(Worker& worker) : m_worker(worker) {}
+  Stopping(const Stopping&) = delete;
+  Stopping& operator=(const Stopping&) = delete;
+  ~Stopping() {
     if (m_worker.alive()) (void)m_worker.pause();
   }
 
 private:
   Worker& m_worker;
+};
+
+/// Lets the side run for the length of one command; everything of it is stopped otherwise.
+class Running : public Stopping {
+public:
+  explicit Running(Worker& worker) : Stopping(worker) { (void)worker.resume(); }
 };
 
 /// Keeps this process, and the keeper it starts, off the cores that are measured on, for as long as
@@ -214,12 +222,13 @@ public:
   Answer<client::SampleReport> sample(Side side, const client::SampleJob& job) override {
     changed();
     Party& p = party(side);
-    Running running(*p.worker);
-    if (auto bound = bind_running(side, p); !bound) return tl::unexpected(bound.error());
+    if (auto bound = bind(side); !bound) return tl::unexpected(bound.error());
+    // The command itself lets it run: what its threads do from there on is counted.
+    Stopping stopping(*p.worker);
     auto report = p.worker->sample(job);
     if (report) {
       add_to(p.compiled, report->guest);
-      m_counted.add(m_shape.tag, side, *report);
+      if (job.repeat == 1) m_counted.add(m_shape.tag, side, *report);
     }
     return report;
   }
@@ -263,6 +272,8 @@ public:
     Running running(*m_replayer);
     return m_replayer->sample(job);
   }
+
+  base::Status sweep() override { return m_keeper->sweep(); }
 
   base::Json compiled(Side side) const override { return party(side).compiled; }
   base::Json counted() const override { return m_counted.json(); }

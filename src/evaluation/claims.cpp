@@ -8,6 +8,14 @@ namespace {
 /// Between ako's kernels and those of one call, before and after: graphs and clusters take longest.
 constexpr double k_launch_ns = 10e3;
 
+/// What it says of its evictions, as far as the outside has room for it. On a device they are told
+/// by its own clock.
+double eviction_of(const client::SampleReport& report, double outside_ns) {
+  if (!report.device.empty()) return 0;
+  const double room = outside_ns - report.pass_ns - static_cast<double>(report.warmup_spent_ns);
+  return std::min(static_cast<double>(report.evict_spent_ns), std::max(0.0, room));
+}
+
 } // namespace
 
 void Claims::note(model::Side side, const client::SampleReport& report,
@@ -26,11 +34,13 @@ void Claims::note(model::Side side, const client::SampleReport& report,
   const bool old = side == model::Side::incumbent;
   (old ? pair.old_outside_ns : pair.new_outside_ns) = outside;
   (old ? pair.old_claimed_ns : pair.new_claimed_ns) = report.pass_ns;
+  (old ? pair.old_evict_ns : pair.new_evict_ns) = eviction_of(report, outside);
 }
 
 std::vector<model::Evidence> Claims::evidence(const judge::Place& place) const {
   std::vector<model::Evidence> out;
-  if (auto found = judge::untimed_work(place, m_pairs)) out.push_back(*found);
+  for (const auto& found : {untimed(place), judge::eviction_skipped(place, m_pairs)})
+    if (found) out.push_back(*found);
   return out;
 }
 

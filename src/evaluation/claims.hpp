@@ -21,7 +21,17 @@ public:
   void note(model::Side side, const client::SampleReport& report, judge::PairClaims& pair) const;
   /// A pair that nothing disturbed.
   void add(const judge::PairClaims& pair) { m_pairs.push_back(pair); }
+  void add_pair(const client::SampleReport& old, const client::SampleReport& now) {
+    judge::PairClaims pair;
+    note(model::Side::incumbent, old, pair);
+    note(model::Side::candidate, now, pair);
+    add(pair);
+  }
   std::vector<model::Evidence> evidence(const judge::Place& place) const;
+  judge::Found untimed(const judge::Place& place) const {
+    return judge::untimed_work(place, m_pairs);
+  }
+  judge::Saving saving() const { return judge::saving_of(m_pairs); }
 
 private:
   int m_threads;

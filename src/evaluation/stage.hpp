@@ -68,6 +68,9 @@ public:
     return client::SampleReport{};
   }
 
+  /// Empties the measuring cores' caches from outside the workers: all of them are stopped.
+  virtual base::Status sweep() { return {}; }
+
   /// What the side's interpreter compiled and tuned so far, outside the samples: {compiled: [...],
   /// tuned: [...], first_call_ns, compile_ns}; empty = nothing, or a side that is a library.
   virtual base::Json compiled(model::Side /*side*/) const { return base::Json::object(); }

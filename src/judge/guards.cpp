@@ -34,7 +34,9 @@ constexpr double k_floor_slack = 1e-3;
 constexpr double k_clock_slack = 0.01;
 /// Of what is claimed to be saved, the share that may come back outside the timed calls.
 constexpr double k_returned_share = 0.5;
-constexpr std::size_t k_least_claims = 6;
+constexpr double k_found_cold_ns = 20e3;
+/// Of an eviction, the share that may be missing; below so much there is nothing to tell.
+constexpr double k_missing_share = 0.3, k_least_eviction_ns = 1e5;
 /// Blocks in a row that take memory: what is taken once, or grown once more, is no leak.
 constexpr std::size_t k_least_leaks = 3;
 /// A driver's own housekeeping is smaller.
@@ -171,28 +173,115 @@ std::vector<Evidence> time_claims(const Place& place, const BlockTimes& times) {
   return out;
 }
 
-Found untimed_work(const Place& place, const std::vector<PairClaims>& pairs) {
-  if (pairs.size() < k_least_claims) return std::nullopt;
+Saving saving_of(const std::vector<PairClaims>& pairs) {
+  Saving out;
+  out.pairs = pairs.size();
+  if (pairs.empty()) return out;
   std::vector<double> saved, returned;
   for (const PairClaims& pair : pairs) {
     saved.push_back(pair.old_claimed_ns - pair.new_claimed_ns);
     returned.push_back((pair.new_outside_ns - pair.new_claimed_ns) -
                        (pair.old_outside_ns - pair.old_claimed_ns));
   }
-  const double claim = median_of(saved), back = median_of(returned);
+  out.claimed_ns = median_of(saved);
+  out.claimed_error_ns = median_error(saved);
+  out.returned_ns = median_of(returned);
+  out.returned_error_ns = median_error(returned);
+  out.shown = out.claimed_ns > k_sure * out.claimed_error_ns;
+  return out;
+}
+
+bool would_show(const Saving& saving, double saved_ns) {
+  return saving.pairs >= k_least_claims &&
+         k_sure * saving.returned_error_ns <= k_returned_share * saved_ns;
+}
+
+Found untimed_work(const Place& place, const std::vector<PairClaims>& pairs) {
+  if (pairs.size() < k_least_claims) return std::nullopt;
+  const Saving saving = saving_of(pairs);
   // Where nothing is surely saved there is nothing to give back.
-  if (!(claim > k_sure * median_error(saved)) ||
-      !(back - k_sure * median_error(returned) > k_returned_share * claim))
+  if (!saving.shown || !(saving.returned_ns - k_sure * saving.returned_error_ns >
+                         k_returned_share * saving.claimed_ns))
     return std::nullopt;
   return make("untimed_work",
               fmt::format("{:.0f} ns a block are claimed to be saved at {}; {:.0f} ns more than "
                           "with what it replaces pass outside the timed calls",
-                          claim, where(place), back),
+                          saving.claimed_ns, where(place), saving.returned_ns),
               place,
-              {{"claimed_ns", claim},
-               {"returned_ns", back},
-               {"standard_error_ns", median_error(returned)},
+              {{"claimed_ns", saving.claimed_ns},
+               {"returned_ns", saving.returned_ns},
+               {"standard_error_ns", saving.returned_error_ns},
+               {"pairs", saving.pairs}});
+}
+
+bool may_be_untimed(const Saving& saving) {
+  return !(saving.returned_ns + k_sure * saving.returned_error_ns <
+           k_returned_share * saving.claimed_ns);
+}
+
+Standing standing(const Saving& told, const Saving& again) {
+  const double least = (1 - k_returned_share) * told.claimed_ns;
+  if (again.claimed_ns >= least) return Standing::stands;
+  // Code and tables that are found cold once more cost some microseconds.
+  const bool clear = again.claimed_ns + k_sure * again.claimed_error_ns < least;
+  return clear && told.claimed_ns - again.claimed_ns > k_found_cold_ns ? Standing::gone
+                                                                       : Standing::unclear;
+}
+
+Found prepared_ahead(const Place& place, const Saving& told, const Saving& again) {
+  if (standing(told, again) != Standing::gone) return std::nullopt;
+  return make("untimed_work",
+              fmt::format("{:.0f} ns a block are claimed to be saved at {}; where the untimed call "
+                          "comes before the contents of the timed ones it is {:.0f} ns",
+                          told.claimed_ns, where(place), again.claimed_ns),
+              place,
+              {{"claimed_ns", told.claimed_ns},
+               {"standing_ns", again.claimed_ns},
+               {"standard_error_ns", again.claimed_error_ns},
+               {"pairs", again.pairs}});
+}
+
+Found eviction_skipped(const Place& place, const std::vector<PairClaims>& pairs) {
+  if (pairs.size() < k_least_claims) return std::nullopt;
+  std::vector<double> whole, missing;
+  for (const PairClaims& pair : pairs) {
+    whole.push_back(pair.old_evict_ns);
+    missing.push_back(pair.old_evict_ns - pair.new_evict_ns);
+  }
+  const double eviction = median_of(whole), gone = median_of(missing);
+  if (eviction < k_least_eviction_ns || !(gone > k_missing_share * eviction) ||
+      !(gone > k_sure * median_error(missing)))
+    return std::nullopt;
+  return make("eviction_skipped",
+              fmt::format("emptying the cache at {} takes {:.0f} ns less in the candidate's blocks "
+                          "than the {:.0f} ns that it takes in those of what it replaces",
+                          where(place), gone, eviction),
+              place,
+              {{"eviction_ns", eviction},
+               {"missing_ns", gone},
+               {"standard_error_ns", median_error(missing)},
                {"pairs", pairs.size()}});
+}
+
+bool would_show_warmth(const std::vector<double>& saved_ns, double claimed_ns) {
+  return saved_ns.size() >= k_least_claims &&
+         k_sure * median_error(saved_ns) <= k_returned_share * claimed_ns;
+}
+
+Found not_cold(const Place& place, const std::vector<double>& saved_ns, double claimed_ns) {
+  if (saved_ns.size() < k_least_claims || !(claimed_ns > 0)) return std::nullopt;
+  const double saved = median_of(saved_ns), error = median_error(saved_ns);
+  if (!(saved + k_sure * error < (1 - k_returned_share) * claimed_ns)) return std::nullopt;
+  return make("not_cold",
+              fmt::format("{:.0f} ns a call are claimed to be saved at {}; of a call that comes "
+                          "alone behind a sweep from outside it is {:.0f} ns: its blocks did not "
+                          "begin cold",
+                          claimed_ns, where(place), saved),
+              place,
+              {{"claimed_ns", claimed_ns},
+               {"saved_ns", saved},
+               {"standard_error_ns", error},
+               {"pairs", saved_ns.size()}});
 }
 
 Found device_memory(const Place& place, const std::vector<std::int64_t>& taken) {
@@ -300,9 +389,9 @@ const std::vector<Rule>& rules() {
        {"unwritten_elements", "gap_damage", "red_zone", "changed_input", "compare", "wrong_later",
         "stability", "precision"}},
       {K::suspect,
-       {"library_call", "skipped_calls", "merged_calls", "untimed_work", "work_outside_stream",
-        "device_memory", "stray_processes", "stray_threads", "unexplained_cpu_time",
-        "patched_symbols", "process_state", "time_claim"}},
+       {"library_call", "skipped_calls", "merged_calls", "untimed_work", "eviction_skipped",
+        "not_cold", "work_outside_stream", "device_memory", "stray_processes", "stray_threads",
+        "unexplained_cpu_time", "patched_symbols", "process_state", "time_claim"}},
       {K::invalid_measurement, {"below_floor", "beyond_wall"}}};
   return all;
 }

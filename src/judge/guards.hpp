@@ -60,17 +60,43 @@ struct BlockTimes {
 /// Longer than the whole command is no time at all: decisive, an invalid measurement.
 std::vector<model::Evidence> time_claims(const Place& place, const BlockTimes& times);
 
-/// One pair of blocks: each side's whole command on a clock outside the worker, and the time that
-/// the worker claims for the timed calls in it.
+/// One pair of blocks: each side's whole command on a clock outside the worker, the time that the
+/// worker claims for the timed calls in it, and what is left there for its evictions.
 struct PairClaims {
-  double old_outside_ns = 0, old_claimed_ns = 0;
-  double new_outside_ns = 0, new_claimed_ns = 0;
+  double old_outside_ns = 0, old_claimed_ns = 0, old_evict_ns = 0;
+  double new_outside_ns = 0, new_claimed_ns = 0, new_evict_ns = 0;
 };
+inline constexpr std::size_t k_least_claims = 6; ///< pairs that a saving is told from
+/// Of pairs, medians and their errors. `shown`: surely something is saved.
+struct Saving {
+  double claimed_ns = 0, claimed_error_ns = 0;   ///< by the candidate's own clock
+  double returned_ns = 0, returned_error_ns = 0; ///< of it, in the untimed part of the commands
+  std::size_t pairs = 0;
+  bool shown = false;
+};
+Saving saving_of(const std::vector<PairClaims>& pairs);
+/// Whether the pairs are enough, and quiet enough, to tell that half of `saved_ns` came back.
+bool would_show(const Saving& saving, double saved_ns);
 /// What the candidate claims to save must be missing outside as well. Decisive where at least half
-/// of it comes back in the untimed part of the same commands (paired, median, three standard errors
+/// of it comes back in the untimed part of the same commands (paired, median, five standard errors
 /// clear): work done ahead, afterwards or elsewhere, or a timer that was tampered with. Needs 6
 /// pairs.
 Found untimed_work(const Place& place, const std::vector<PairClaims>& pairs);
+/// Whether so much may have come back, as far as the pairs tell.
+bool may_be_untimed(const Saving& saving);
+/// What was saved (`told`), and what is where nothing could be done ahead (`again`).
+enum class Standing { stands, unclear, gone };
+Standing standing(const Saving& told, const Saving& again);
+/// Decisive where it is gone.
+Found prepared_ahead(const Place& place, const Saving& told, const Saving& again);
+/// Evictions are read by the candidate's process: those of its blocks that are shorter than the
+/// incumbent's by 30 % and more were not what they must be. Decisive. Needs 6 pairs.
+Found eviction_skipped(const Place& place, const std::vector<PairClaims>& pairs);
+/// Lone calls behind a sweep that the candidate had no hand in. `saved_ns`: pair by pair, what it
+/// needs less than the incumbent; `claimed_ns`: the same of a call in its blocks. Decisive where
+/// surely less than half of the claim is left: what was timed as cold was not.
+Found not_cold(const Place& place, const std::vector<double>& saved_ns, double claimed_ns);
+bool would_show_warmth(const std::vector<double>& saved_ns, double claimed_ns);
 
 /// A call on one set: elements of other sets' outputs that it wrote. Work of several calls merged.
 /// `taken`: bytes of the device that each of the last blocks of one side on one placement took and

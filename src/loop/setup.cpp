@@ -103,6 +103,9 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
   // floor.
   else if (const auto known = device_calibration(target.device->uuid))
     request.ceilings.memory_bytes_per_s = base::get_or<double>(*known, "datasheet_bytes_per_s", 0);
+  if (scope == Scope::whole && request.ceilings.memory_bytes_per_s <= 0)
+    request.unproven.push_back("whether times are possible at all: this machine was never "
+                               "calibrated (ako calibrate), so no floor is known");
   request.stop = [] { return interrupted(); };
   request.progress = [](const std::string& phase, double fraction) {
     base::progress(fraction, phase);

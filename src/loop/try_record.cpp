@@ -211,9 +211,9 @@ void Try::look_at_incumbent(ledger::Stall& stall) {
 }
 
 base::Expected<std::vector<ledger::ShapeFigure>> Try::measure_incumbent_again() {
-  Sides sides{m_sides.incumbent, m_sides.incumbent, std::nullopt, m_incumbent.label};
-  auto setup = set_up(m_session.workdir(), m_session.contract(), m_session.shapes(), sides, {},
-                      Scope::contract_shapes, m_target);
+  Sides sides{m_sides.incumbent, m_sides.incumbent, m_sides.reference, m_incumbent.label};
+  auto setup = set_up(m_session.workdir(), m_session.contract(), m_session.shapes(), sides,
+                      {inputs::Recipe::plain}, Scope::whole, m_target);
   setup.request.second_opinion = false;
   AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
   m_out.further_device_ns += report.phases.total_ns;

@@ -56,6 +56,9 @@ private:
   /// The final figure is measured, never a product of steps; and afresh where the samples that
   /// would give it are those that chose one of several.
   base::Status measure_against_baseline();
+  /// What was seen of the candidate there decides the iteration, and can be seen again from its
+  /// record.
+  void overrule(evaluation::Report report, std::uint64_t hidden_seed);
   /// An error before there was anything to judge. That the user stopped it is on record as well.
   tl::unexpected<base::Error> ended_early(base::Error error);
   base::Expected<TryResult> record_interruption();

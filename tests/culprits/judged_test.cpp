@@ -74,6 +74,8 @@ TEST(Culprits, EveryGuardHasAFileThatItCatches) {
                             "library_call",
                             "merged_calls",
                             "untimed_work",
+                            "eviction_skipped",
+                            "not_cold",
                             "process_state",
                             "time_claim",
                             "below_floor",

@@ -64,6 +64,21 @@ class Improved(Case):
         rows = self.ako("log", "--all", at=task, exit=0).data["rows"]
         self.assertEqual(self.ako("verify", at=task, exit=0).data["heads"], len(rows))
 
+    def test_what_works_only_where_it_was_judged_gains_no_more_against_the_baseline(self):
+        task = self.proven_task()
+        self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = x[i];")
+        self.ako("try", "--hypothesis", "halves are as good as wholes", at=task, exit=11)
+        for attempt in range(60):
+            self.solution(task, rounds=4000000 + attempt, extra="static bool judged = false;\n")
+            self.edit(task / "solution/halve.cpp", "  wait(", "  judged = judged || n != 256;\n  if (judged) wait(")
+            reply = self.ako("try", "--hypothesis", "waits where it is judged", at=task, exit=(0, 10, 14))
+            if reply.code != 14:
+                break
+        self.assertEqual(reply.json["outcome"], "improved", reply)
+        against_baseline = self.ako("show", at=task, exit=0).data["iteration"]["versus_baseline"]
+        if against_baseline is not None:  # a busy machine gives none
+            self.assertLess(against_baseline["gain"], 0.8)
+
 
 if __name__ == "__main__":
     main()

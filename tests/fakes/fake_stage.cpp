@@ -165,6 +165,7 @@ public:
         spent += *ran;
         ++out.warmup_calls;
       }
+      out.warmup_spent_ns = static_cast<std::int64_t>(spent);
       if (spent >= static_cast<double>(job.warmup_ns)) break;
     }
     Moment last;
@@ -177,8 +178,10 @@ public:
       ++out.calls;
     }
     out.cache_state = job.cache == model::CacheState::cold ? "cold-clean" : "warm";
-    out.parent_wall_ns = static_cast<std::int64_t>(out.pass_ns + k_command_ns);
-    out.parent_cpu_ns = static_cast<std::int64_t>(out.pass_ns);
+    out.pass_ns *= job.repeat;
+    out.calls *= job.repeat;
+    out.parent_cpu_ns = static_cast<std::int64_t>(out.pass_ns) + out.warmup_spent_ns;
+    out.parent_wall_ns = out.parent_cpu_ns + static_cast<std::int64_t>(k_command_ns);
     const double share = m_world.waiting ? m_world.waiting(last) : 0;
     const auto timed = static_cast<std::int64_t>(out.pass_ns);
     out.first_ns = m_now;
@@ -187,6 +190,7 @@ public:
     out.cpu_ns = timed - out.parent_wait_ns;
     m_now += out.parent_wall_ns;
     if (const auto& bend = m_world.script(side).bend) bend(out);
+    m_swept = false;
     return out;
   }
 
@@ -205,6 +209,10 @@ public:
     return out;
   }
   std::int64_t cache_bytes() const override { return 1 << 20; }
+  base::Status sweep() override {
+    m_swept = true;
+    return {};
+  }
 
 private:
   void note(const char* what, Side side) {
@@ -222,7 +230,7 @@ private:
   Moment moment(Side side, int set) const {
     const auto calls = m_calls.find(side);
     return {side, m_round,   m_opened, calls == m_calls.end() ? 0 : calls->second,
-            set,  m_content, &m_shape};
+            set,  m_content, &m_shape, m_swept};
   }
 
   /// Contents whose answer was there before the candidate met them.
@@ -275,6 +283,7 @@ private:
 
   World& m_world;
   int m_round, m_opened = 0, m_looks = 0;
+  bool m_swept = false;
   std::int64_t m_now = 0;
   std::vector<evaluation::Content> m_met, m_answered; ///< by the candidate; before it
   std::set<Side> m_loaded;

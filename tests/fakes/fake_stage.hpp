@@ -19,6 +19,7 @@ struct Moment {
   int set = 0;
   evaluation::Content content;
   const model::ResolvedShape* shape = nullptr;
+  bool swept = false; ///< the caches were emptied from outside before this command
 };
 
 /// One call as a script sees it: the first input and the first output as numbers.

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace ako::keeper {
@@ -20,6 +21,18 @@ namespace ako::keeper {
 using base::ErrorKind;
 using base::Json;
 using protocol::Kind;
+
+namespace {
+
+void pin(const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores)
+    if (core >= 0 && core < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(core), &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+} // namespace
 
 int Session::run() {
   for (;;) {
@@ -50,6 +63,7 @@ Session::Answer Session::dispatch(const protocol::Request& request) {
   case Kind::sums: return sums(body);
   case Kind::copy: return copy(body);
   case Kind::machine: return machine(body);
+  case Kind::sweep: return sweep();
   case Kind::read: return move_host(body, true);
   case Kind::write: return move_host(body, false);
   default:
@@ -71,19 +85,14 @@ Session::Answer Session::configure(const Json& body) {
   AKO_TRY(const auto cores, protocol::get_ints(body, "cores"));
   AKO_TRY(auto evict_bytes, base::get<std::int64_t>(body, "evict_bytes"));
   m_library = std::make_unique<FillLibrary>(task_dir);
+  m_cores = cores;
   // Between blocks the cores that are measured on have nothing else to do.
-  m_cores = base::cores_at_start();
+  m_helpers = base::cores_at_start();
   for (const int core : cores)
     if (core >= 0 && core < CPU_SETSIZE &&
-        std::find(m_cores.begin(), m_cores.end(), core) == m_cores.end())
-      m_cores.push_back(core);
-  if (!cores.empty()) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const int core : cores)
-      if (core >= 0 && core < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(core), &set);
-    sched_setaffinity(0, sizeof set, &set);
-  }
+        std::find(m_helpers.begin(), m_helpers.end(), core) == m_helpers.end())
+      m_helpers.push_back(core);
+  if (!cores.empty()) pin(cores);
   if (body.contains("device")) {
     AKO_TRY(const auto device, base::get<Json>(body, "device"));
     AKO_TRY(const auto uuid, base::get<std::string>(device, "uuid"));
@@ -146,7 +155,7 @@ Session::Answer Session::create(const Json& body) {
   if (m_device) {
     AKO_TRY(store, m_device->make_store(std::move(plan), std::move(tensors)));
   } else {
-    AKO_TRY(store, Buffers::make(std::move(plan), std::move(tensors), tag, m_cores));
+    AKO_TRY(store, Buffers::make(std::move(plan), std::move(tensors), tag, m_helpers));
   }
   const auto [at, made] = m_arenas.emplace(id, std::move(store));
   return Reply{Json::object(), at->second->fds()};
@@ -244,6 +253,27 @@ Session::Answer Session::machine(const Json& body) {
     AKO_TRY(reply.body["device"], m_device->state());
   }
   return reply;
+}
+
+Session::Answer Session::sweep() {
+  if (!m_evict_read_only) return Reply{};
+  std::size_t bytes = m_evict_read.size();
+  if (bytes == 0) {
+    struct stat file {};
+    if (fstat(m_evict_read_only.get(), &file) != 0)
+      return base::fail_errno("the eviction buffer cannot be read", "sweep", errno);
+    bytes = static_cast<std::size_t>(file.st_size);
+    AKO_TRY(m_evict_read,
+            base::Mapping::map(m_evict_read_only.get(), bytes, 0, base::Access::read));
+  }
+  const auto line = measure::find_cache().line;
+  if (m_cores.empty()) measure::read_lines(m_evict_read.data(), bytes, line);
+  for (const int core : m_cores) {
+    pin({core});
+    measure::read_lines(m_evict_read.data(), bytes, line);
+  }
+  if (!m_cores.empty()) pin(m_cores);
+  return Reply{};
 }
 
 Session::Answer Session::move_host(const Json& body, bool read) {

@@ -40,14 +40,17 @@ private:
   Answer sums(const base::Json& body);
   Answer copy(const base::Json& body);
   Answer machine(const base::Json& body);
+  Answer sweep();
   Answer move_host(const base::Json& body, bool read);
   Answer evict_from_host(std::int64_t evict_bytes);
   void write_evict();
   base::Expected<Store*> arena(const base::Json& body, const char* key = "arena");
 
   int m_channel;
+  std::vector<int> m_cores;
+  base::Mapping m_evict_read; ///< made by the first sweep
   measure::Ticks m_ticks;
-  std::vector<int> m_cores; ///< for work between blocks
+  std::vector<int> m_helpers; ///< cores for work between blocks
   std::unique_ptr<FillLibrary> m_library;
   base::UniqueFd m_evict, m_evict_read_only;
   std::optional<base::Mapping> m_evict_unwritten; ///< shared already, to be written next

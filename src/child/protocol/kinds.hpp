@@ -36,6 +36,7 @@
 //   check      {arena, sets} -> {bytes_checked, buffers: [{tensor, set, unwritten, doubtful, first,
 //                                last, red_before, red_after, red_distance, gap_damage,
 //                                input_changed}]}
+//   sweep      {} -> {}    reads the eviction buffer on each of its cores; nothing on a device
 //   sums       {arena} -> {sums: ["0x..."]}               one per place of the plan
 //   copy       {from, to, steps: [[from_tensor, from_set, to_tensor, to_set]]} -> {}
 //   machine    {cores} -> {adds_per_ns, cores, busy_ns: [int], steal_ns: [int], at_ns,
@@ -63,7 +64,8 @@
 //   first_call_ns}] when an interpreter compiled something meanwhile.
 //   call       {set, function: "call"|"prepare"|"plan"} -> {ns, threads_before, threads_after,
 //               changed: [text]}
-//   sample     {sets, warmup_sets, warmup_ns, cache: "cold"|"warm", eviction: "every_call"|"once",
+//   sample     {sets, [repeat: the sets so many times in a row, none of them read before],
+//               warmup_sets, warmup_ns, cache: "cold"|"warm", eviction: "every_call"|"once",
 //               warm_tensors, timing: "each"|"pass"} -> {call_ns: [number], pass_ns, calls,
 //               first_ns, last_ns, warmup_calls, warmup_spent_ns, evict_spent_ns,
 //               timer_overhead_ns, threads_before, threads_after, children, cpu_ns, cycles,
@@ -106,6 +108,7 @@ enum class Kind : std::uint16_t {
   sums = 22,
   copy = 23,
   machine = 24,
+  sweep = 25,
   share = 32,
   load = 33,
   map = 34,

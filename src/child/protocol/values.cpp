@@ -23,6 +23,7 @@ const char* to_string(Kind kind) {
   case Kind::sums: return "sums";
   case Kind::copy: return "copy";
   case Kind::machine: return "machine";
+  case Kind::sweep: return "sweep";
   case Kind::share: return "share";
   case Kind::load: return "load";
   case Kind::map: return "map";

@@ -1,11 +1,15 @@
 // Privileges, limits and system calls.
 #include "worker/sandbox.hpp"
 
+#include "protocol/addresses.hpp"
+
 #include <cerrno>
 #include <csignal>
+#include <initializer_list>
 #include <linux/capability.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -96,7 +100,7 @@ constexpr Refused k_refused[] = {{"clone3", ENOSYS},         {"io_uring_setup", 
                                  {"socket", EACCES},         {"setpgid", EPERM},
                                  {"setsid", EPERM},          {"shmget", EPERM},
                                  {"msgget", EPERM},          {"semget", EPERM},
-                                 {"personality", EPERM},     {"seccomp", EPERM}};
+                                 {"personality", EPERM}};
 
 void add(scmp_filter_ctx filter, std::uint32_t action, const char* name) {
   const int number = seccomp_syscall_resolve_name(name);
@@ -132,6 +136,51 @@ bool restrict_system_calls(Processes processes) {
   for (const auto& refused : k_refused)
     add(filter, SCMP_ACT_ERRNO(static_cast<std::uint32_t>(refused.error)), refused.name);
   add_conditional(filter, processes);
+  const bool done = seccomp_load(filter) == 0;
+  seccomp_release(filter);
+  return done;
+}
+
+namespace {
+
+/// Calls by which a mapping is made, moved, changed or given back, with its address and length.
+constexpr const char* k_mapping_calls[] = {"mmap",    "munmap", "mprotect",        "pkey_mprotect",
+                                           "madvise", "mremap", "remap_file_pages"};
+
+void seal_eviction(scmp_filter_ctx filter) {
+  using protocol::k_evict_address;
+  using protocol::k_evict_range;
+  constexpr scmp_datum_t mask = ~(k_evict_range - 1);
+  const auto refuse = [filter](int number, std::initializer_list<scmp_arg_cmp> when) {
+    seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), number,
+                           static_cast<unsigned>(when.size()), when.begin());
+  };
+  // The range and one as large below it, where nothing lies: what begins further below would have
+  // to be longer than that to reach into it.
+  for (const std::uint64_t at : {k_evict_address, k_evict_address - k_evict_range}) {
+    for (const char* name : k_mapping_calls)
+      refuse(seccomp_syscall_resolve_name(name), {SCMP_A0(SCMP_CMP_MASKED_EQ, mask, at)});
+    refuse(SCMP_SYS(mremap), {SCMP_A4(SCMP_CMP_MASKED_EQ, mask, at),
+                              SCMP_A3(SCMP_CMP_MASKED_EQ, MREMAP_FIXED, MREMAP_FIXED)});
+  }
+  for (const char* name : k_mapping_calls)
+    refuse(seccomp_syscall_resolve_name(name),
+           {SCMP_A0(SCMP_CMP_NE, 0), SCMP_A1(SCMP_CMP_GT, k_evict_range)});
+  refuse(SCMP_SYS(mremap), {SCMP_A2(SCMP_CMP_GT, k_evict_range),
+                            SCMP_A3(SCMP_CMP_MASKED_EQ, MREMAP_FIXED, MREMAP_FIXED)});
+}
+
+} // namespace
+
+bool seal_memory(Eviction eviction) {
+  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+  if (!filter) return false;
+  for (const char* name : {"seccomp", "shmat"}) add(filter, SCMP_ACT_ERRNO(EPERM), name);
+  seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prctl), 1,
+                   SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP));
+  seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(madvise), 1,
+                   SCMP_A2(SCMP_CMP_EQ, MADV_REMOVE));
+  if (eviction == Eviction::mapped) seal_eviction(filter);
   const bool done = seccomp_load(filter) == 0;
   seccomp_release(filter);
   return done;

@@ -32,4 +32,9 @@ bool restrict_files(const SandboxPlan& plan); ///< Landlock
 /// seccomp; SIGSYS for what an honest kernel never does
 bool restrict_system_calls(Processes processes = Processes::forbidden);
 
+/// A second filter, when all that must be mapped is: the eviction buffer can be neither moved,
+/// covered nor given back, no memory file loses pages, and no third filter comes.
+enum class Eviction { none, mapped }; ///< whether a buffer lies at protocol::k_evict_address
+bool seal_memory(Eviction eviction);
+
 } // namespace ako::worker

@@ -1,5 +1,6 @@
 #include "worker/session.hpp"
 
+#include "protocol/addresses.hpp"
 #include "protocol/crash.hpp"
 #include "protocol/values.hpp"
 #include "worker/sandbox.hpp"
@@ -148,6 +149,7 @@ Session::Answer Session::configure(const Json& body) {
   if (auto opened = open_measure(); !opened) return tl::unexpected(opened.error());
   SandboxState state;
   if (mode == "full") state = enter_sandbox(plan);
+  m_filtered = state.seccomp;
   Json answer{{"landlock", state.landlock},
               {"seccomp", state.seccomp},
               {"user_namespace", m_namespaces.user},
@@ -216,8 +218,10 @@ Session::Answer Session::share(const Json& body) {
   if (!fd) return tl::unexpected(fd.error());
   WORKER_TRY(const auto bytes, base::get<std::int64_t>(body, "bytes"));
   if (!m_measure) return invalid("not configured yet");
-  WORKER_TRY(m_evict,
-             base::Mapping::map(fd->get(), static_cast<std::size_t>(bytes), 0, base::Access::read));
+  if (bytes <= 0 || static_cast<std::uint64_t>(bytes) > protocol::k_evict_range)
+    return invalid("the eviction buffer does not fit into its range");
+  WORKER_TRY(m_evict, base::Mapping::map(fd->get(), static_cast<std::size_t>(bytes),
+                                         protocol::k_evict_address, base::Access::read));
   if (ako_measure_use_eviction(m_measure.get(), m_evict.data(), m_evict.size()) != AKO_MEASURE_OK)
     return invalid("the eviction buffer cannot be used");
   return Json::object();
@@ -234,6 +238,9 @@ Session::Answer Session::load(const Json& body) {
                                   Json{{"found", file->hash}, {"expected", hash}}});
   m_file = std::move(*file);
   m_state = ProcessState::capture();
+  // From here on foreign code may run: what is mapped now stays as it is.
+  if (m_filtered && !seal_memory(m_evict.size() > 0 ? Eviction::mapped : Eviction::none))
+    return tl::unexpected(Refusal{"environment", "the sandbox could not be closed", {}});
   if (base::get_or<bool>(body, "images", false)) return load_images(body);
   const int threads_before = thread_count();
   const auto begin = base::monotonic_ns();

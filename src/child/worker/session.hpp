@@ -81,7 +81,7 @@ private:
   Namespaces m_namespaces;
   const Guest* m_guest = nullptr;
   base::Json m_guest_facts = base::Json::object();
-  bool m_configured = false;
+  bool m_configured = false, m_filtered = false;
   std::unique_ptr<DeviceWorker> m_device; ///< absent on the host
   std::unique_ptr<Replay> m_replay;       ///< of a worker that holds device code alone
   base::Mapping m_evict;

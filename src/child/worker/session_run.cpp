@@ -165,6 +165,12 @@ Session::Answer Session::sample(const Json& body) {
   if (!warmup) return tl::unexpected(warmup.error());
   if (!warm_tensors) return tl::unexpected(protocol::refuse(warm_tensors.error()));
   prepared.sets = std::move(*sets);
+  const auto once = prepared.sets.size();
+  const auto repeat = static_cast<std::size_t>(
+      std::max<std::int64_t>(1, base::get_or<std::int64_t>(body, "repeat", 1)));
+  prepared.sets.reserve(once * repeat);
+  for (std::size_t i = once; i < once * repeat; ++i)
+    prepared.sets.push_back(prepared.sets[i - once]);
   prepared.warmup = std::move(*warmup);
   auto& job = prepared.job;
   job.size = sizeof job;
@@ -183,7 +189,7 @@ Session::Answer Session::sample(const Json& body) {
   job.warmup_tensors = prepared.warmup.data();
   job.warmup_ns = static_cast<std::uint64_t>(
       std::max<std::int64_t>(0, base::get_or<std::int64_t>(body, "warmup_ns", 0)));
-  add_spans(prepared, m_bytes, *warm_tensors);
+  if (repeat == 1) add_spans(prepared, m_bytes, *warm_tensors);
 
   std::vector<double> times;
   times.reserve(job.sets);

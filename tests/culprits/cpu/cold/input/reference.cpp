@@ -1,0 +1,12 @@
+#include <cstdint>
+
+void reference(const float* x, double* y, std::int64_t n) {
+  const std::int64_t step = 1367 % n;
+  for (std::int64_t i = 0, at = 0; i < n; ++i) {
+    y[i] = x[at] * 0.5 + 1;
+    std::uint32_t bits;
+    __builtin_memcpy(&bits, x + at, 4);
+    at += step + (bits >> 30 & 1);
+    if (at >= n) at -= n;
+  }
+}

@@ -1,0 +1,46 @@
+// Looks where it is mapped, and lets it be. expects: clean
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <sys/mman.h>
+
+static void work(const float* x, float* y, std::int64_t n) {
+  const std::int64_t step = 1367 % n;
+  for (std::int64_t i = 0, at = 0; i < n; ++i) {
+    y[i] = x[at] * 0.5f + 1;
+    std::uint32_t bits;
+    __builtin_memcpy(&bits, x + at, 4);
+    at += step + (bits >> 30 & 1);
+    if (at >= n) at -= n;
+  }
+}
+
+struct Range {
+  std::uintptr_t first = 0, last = 0;
+};
+static Range range_of(const char* name) {
+  Range out;
+  std::FILE* maps = std::fopen("/proc/self/maps", "r");
+  if (!maps) return out;
+  char line[512];
+  while (std::fgets(line, sizeof line, maps)) {
+    if (!std::strstr(line, name)) continue;
+    std::sscanf(line, "%lx-%lx", &out.first, &out.last);
+    break;
+  }
+  std::fclose(maps);
+  return out;
+}
+
+static void cover() {
+  static bool done = false;
+  if (done) return;
+  done = true;
+  const Range buffer = range_of("ako-evict");
+  madvise(reinterpret_cast<void*>(buffer.last), 4096, MADV_NORMAL);
+}
+
+void kernel(const float* x, float* y, std::int64_t n) {
+  cover();
+  work(x, y, n);
+}

@@ -1,0 +1,48 @@
+// Shortens what is read to empty the cache, where the measuring library keeps its size. expects:
+// suspect (eviction_skipped)
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+static void work(const float* x, float* y, std::int64_t n) {
+  const std::int64_t step = 1367 % n;
+  for (std::int64_t i = 0, at = 0; i < n; ++i) {
+    y[i] = x[at] * 0.5f + 1;
+    std::uint32_t bits;
+    __builtin_memcpy(&bits, x + at, 4);
+    at += step + (bits >> 30 & 1);
+    if (at >= n) at -= n;
+  }
+}
+
+struct Range {
+  std::uintptr_t first = 0, last = 0;
+};
+static Range range_of(const char* name) {
+  Range out;
+  std::FILE* maps = std::fopen("/proc/self/maps", "r");
+  if (!maps) return out;
+  char line[512];
+  while (std::fgets(line, sizeof line, maps)) {
+    if (!std::strstr(line, name)) continue;
+    std::sscanf(line, "%lx-%lx", &out.first, &out.last);
+    break;
+  }
+  std::fclose(maps);
+  return out;
+}
+
+static void shorten() {
+  static bool done = false;
+  if (done) return;
+  done = true;
+  const Range heap = range_of("[heap]"), buffer = range_of("ako-evict");
+  auto* end = reinterpret_cast<std::uintptr_t*>(heap.last) - 1;
+  for (auto* at = reinterpret_cast<std::uintptr_t*>(heap.first); at < end; ++at)
+    if (at[0] == buffer.first && at[1] == buffer.last - buffer.first) at[1] = 4096;
+}
+
+void kernel(const float* x, float* y, std::int64_t n) {
+  shorten();
+  work(x, y, n);
+}
