@@ -20,6 +20,7 @@ struct CheckResult {
   std::vector<SideReport> sides;
   ledger::SelfTest test;                     ///< as recorded; build_only is not recorded
   std::optional<model::OutcomeKind> outcome; ///< task_error when it failed
+  std::vector<std::string> warnings;         ///< of the self-test
   /// How the machine (or the user) ended it before it was settled; then nothing is recorded.
   std::optional<model::Outcome> unsettled;
 };
