@@ -92,12 +92,17 @@ struct Testers {
   stats::Tester second;
 };
 
+/// As a verdict calls it: the stated interval must lie above the minimum gain as well.
+bool improved(const stats::Decision& decision, const stats::Plan& plan) {
+  return decision.state == stats::State::improved && decision.gain.low > plan.min_gain;
+}
+
 bool is_confirmed(const Cell& cell, const std::vector<double>& gains, const Testers& testers,
                   Random& random, Tally& tally) {
   stats::Series series;
   fill_series(draw_all(cell, testers.second_plan.most_placements, random), gains, random, series);
   std::size_t used = 0;
-  const bool out = run(testers.second, series, used).state == stats::State::improved;
+  const bool out = improved(run(testers.second, series, used), testers.second_plan);
   tally.second_placements += static_cast<double>(used);
   return out;
 }
@@ -112,12 +117,12 @@ void one_trial(const Cell& cell, std::size_t g, bool peers, const Testers& teste
   const stats::Decision decision = run(testers.first, series, used);
   ++tally.trials;
   tally.placements += static_cast<double>(used);
-  tally.improved += decision.state == stats::State::improved;
+  const bool win = improved(decision, testers.plan);
+  tally.improved += win;
   tally.equivalent += decision.state == stats::State::equivalent;
   tally.regressed += decision.state == stats::State::regressed;
   tally.undecided += decision.state == stats::State::undecided;
-  if (decision.state == stats::State::improved)
-    tally.confirmed += is_confirmed(cell, gains, testers, random, tally);
+  if (win) tally.confirmed += is_confirmed(cell, gains, testers, random, tally);
   const double gain = total_gain(gains);
   tally.covered += decision.gain.low <= gain && gain <= decision.gain.high;
   if (!peers) return;

@@ -119,10 +119,12 @@ void print_readings(std::ostream& out) {
       "all of the first n placements in 4^-n of runs, like a true 7 %. Such clocks must be "
       "watched (blocks repeated, or times normalised by the clock) or declared "
       "(unwatched_step); no bound is promised without.\n"
-      "Second opinion: fresh data, by which nothing was chosen, whatever the first round chose "
-      "by; so the chance that both are wrong at the minimum gain is at most 0.1 % times 5 %, and "
-      "with the 5 % divided by the number tried at most 0.005 % times 1 + 1/2 + ... + 1/K over a "
-      "whole campaign of K candidates, below 0.1 % for every K that anybody tries.\n",
+      "Second opinion: fresh data, by which nothing was chosen, whatever the first round was "
+      "chosen "
+      "by; so the chance that both are wrong at the minimum gain is at most 0.1 % times 0.7 %, and "
+      "with the 0.7 % divided by the number tried at most 0.0007 % times 1 + 1/2 + ... + 1/K over "
+      "a "
+      "whole campaign of K candidates: below 0.1 % for every K that anybody tries.\n",
       k_placements, ceiling(normal), ceiling(uniform), student(normal), student(uniform));
 }
 
@@ -132,7 +134,7 @@ void print_table(std::ostream& out, const std::vector<CellResult>& results) {
   fmt::print(out,
              "Sequential paired test: alpha 0.1 %, minimum gain {} % (cpu-plan and five-shapes: 2 "
              "%), at most {} placements x {} pairs (cpu-plan: 4), {:.0f} % intervals; the second "
-             "opinion: as many new placements, alpha 5 %. All in % of trials; gains in units of "
+             "opinion: as many new placements, alpha 0.7 %. All in % of trials; gains in units of "
              "the minimum gain: 0, 1, 2 and 6.\n\n",
              100 * k_min_gain, k_placements, k_pairs, 100 * k_level);
   fmt::print(out, "{:<18} {:>8} {:>24} {:>8} {:>15} {:>21} {:>23} {:>20} {:>7}\n", "", "",
