@@ -56,6 +56,9 @@ public:
     m_grader.set_scales(std::move(scales));
     AKO_TRY_STATUS(m_stage.fill(m_content));
     m_grader.renew(m_content);
+    if (m_case.unmarked) {
+      AKO_TRY(m_first_inputs, inputs_of_set());
+    }
     if (auto ready = make_ready(m_stage, Side::candidate); !ready)
       return ended(ready.error(), Side::candidate);
     for (int repeat = 0; repeat < m_case.repeats && !m_out.ended; ++repeat)
@@ -133,12 +136,10 @@ private:
   /// nobody marks anything.
   base::Status run_unmarked() {
     m_phase = "unmarked";
-    AKO_TRY_STATUS(m_stage.fill(m_content));
-    AKO_TRY(const auto before, inputs_of_set());
     ++m_content.epoch;
     AKO_TRY_STATUS(m_stage.fill(m_content));
     AKO_TRY(const auto after, inputs_of_set());
-    if (!before.empty() && before == after) note_repeated();
+    if (!after.empty() && after == m_first_inputs) note_repeated();
     m_grader.renew(m_content);
     auto called = m_stage.call(Side::candidate, 0);
     if (!called) {
@@ -339,6 +340,7 @@ private:
   CaseResult m_out;
   Graded m_graded;
   std::map<int, std::vector<std::vector<std::byte>>> m_runs;
+  std::vector<std::vector<std::byte>> m_first_inputs; ///< of cases that go on to another content
 };
 
 bool decisive(const std::vector<model::Evidence>& evidence) {
