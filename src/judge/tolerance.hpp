@@ -54,8 +54,8 @@ struct Tolerance {
 
 /// Length used for the derived tolerance: tolerance.accumulate where given, else the product of the
 /// axes that are summed over, or the output's last axis where that is longer, but of that 4096 at
-/// most: rows may be normalised or scanned, and an elementwise kernel sums nothing, however long its
-/// tensors are.
+/// most: rows may be normalised or scanned, and an elementwise kernel sums nothing, however long
+/// its tensors are.
 std::int64_t accumulate_length(const model::Contract& contract, const model::ResolvedShape& shape,
                                int tensor);
 
