@@ -1,6 +1,7 @@
 #include "generate.hpp"
 
 #include <cmath>
+#include <tuple>
 
 namespace ako::bench {
 
@@ -9,6 +10,40 @@ namespace {
 constexpr double k_base_ns = 100000;
 // Student's t with 3 degrees has its quartiles at 0.7649, the normal at 0.6745.
 constexpr double k_same_quartiles = 0.6744897501960817 / 0.7648923284043542;
+
+/// The plan of the cpu lane: a minimum gain of 2 %, and a spread of placements of at most 8 %
+/// taken for granted before it can be seen. Four pairs are what long calls get.
+void add_plans(std::vector<Cell>& all) {
+  for (const auto& [name, text, spread] :
+       {std::tuple{"cpu-plan-4",
+                   "plan of the cpu lane, 4 pairs: the gain of a placement spreads "
+                   "by 4 %",
+                   0.04},
+        std::tuple{"cpu-plan-8", "... by 8 %, all that the plan allows for", 0.08},
+        std::tuple{"cpu-plan-15", "... by 15 %, beyond what it allows for", 0.15}}) {
+    Cell cell;
+    cell.name = name;
+    cell.text = text;
+    cell.plan = PlanOf::cpu;
+    cell.pairs = 4;
+    cell.offset = OffsetKind::normal;
+    cell.offset_size = spread / std::sqrt(2.0); // of each side
+    all.push_back(cell);
+  }
+  Cell shapes;
+  shapes.name = "five-shapes";
+  shapes.text = "plan of the cpu lane, 5 shapes of weights 1 to 5, offsets of 0.2 % a side";
+  shapes.plan = PlanOf::cpu;
+  shapes.shapes = 5;
+  shapes.offset = OffsetKind::normal;
+  shapes.offset_size = 0.002;
+  all.push_back(shapes);
+  shapes.name = "five-one-loses";
+  shapes.text = "... at the minimum gain four gain 10 % and one loses exactly what is allowed: no "
+                "win either";
+  shapes.gains = Gains::one_loses;
+  all.push_back(shapes);
+}
 
 std::vector<Cell> make_cells() {
   std::vector<Cell> all;
@@ -65,6 +100,7 @@ std::vector<Cell> make_cells() {
   Cell& held = add("held-clock", "each side in one of two states 7 % apart for a whole placement");
   held.clock_step = 0.07;
   held.clock_each_side = true;
+  add_plans(all);
   return all;
 }
 
@@ -141,23 +177,37 @@ double Moments::at(int moment, int side, double gain) const {
          side_factor[side][placement];
 }
 
-void fill_series(const Moments& moments, double gain, Random& random, stats::Series& series) {
-  series.shapes = {{"one", 1}};
-  series.placements.resize(static_cast<std::size_t>(moments.placements));
+namespace {
+
+void fill_shape(const Moments& moments, std::size_t shape, double gain, Random& random,
+                stats::Series& series) {
+  const double scale = std::ldexp(1.0, static_cast<int>(shape));
   int moment = 0;
   for (stats::Placement& placement : series.placements) {
-    placement.pairs.resize(1);
-    placement.pairs[0].resize(static_cast<std::size_t>(moments.pairs));
-    for (stats::Pair& pair : placement.pairs[0]) {
+    placement.pairs[shape].resize(static_cast<std::size_t>(moments.pairs));
+    for (stats::Pair& pair : placement.pairs[shape]) {
       const bool new_first = random.coin();
       pair.order = new_first ? stats::Order::new_first : stats::Order::old_first;
-      const double first = moments.at(moment, new_first ? 1 : 0, gain);
-      const double second = moments.at(moment + 1, new_first ? 0 : 1, gain);
+      const double first = scale * moments.at(moment, new_first ? 1 : 0, gain);
+      const double second = scale * moments.at(moment + 1, new_first ? 0 : 1, gain);
       pair.old_ns = new_first ? second : first;
       pair.new_ns = new_first ? first : second;
       moment += 2;
     }
   }
+}
+
+} // namespace
+
+void fill_series(const std::vector<Moments>& moments, const std::vector<double>& gains,
+                 Random& random, stats::Series& series) {
+  series.shapes.clear();
+  for (std::size_t s = 0; s < moments.size(); ++s)
+    series.shapes.push_back({std::to_string(s), static_cast<double>(s + 1)});
+  series.placements.resize(static_cast<std::size_t>(moments.front().placements));
+  for (stats::Placement& placement : series.placements) placement.pairs.resize(moments.size());
+  for (std::size_t s = 0; s < moments.size(); ++s)
+    fill_shape(moments[s], s, gains[s], random, series);
 }
 
 } // namespace ako::bench

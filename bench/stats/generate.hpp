@@ -14,8 +14,17 @@ namespace ako::bench {
 /// How the response of one side to one placement is drawn.
 enum class OffsetKind { none, normal, uniform, common };
 
+/// The lane whose plan decides: its minimum gain and what it assumes of placements.
+enum class PlanOf { gpu, cpu };
+/// How the gain lies on a cell's five shapes: alike on all, or (at the minimum gain alone) large on
+/// four and a loss of exactly what is allowed on the fifth.
+enum class Gains { alike, one_loses };
+
 struct Cell {
   std::string name, text;
+  PlanOf plan = PlanOf::gpu;
+  int pairs = 10, shapes = 1; ///< shape number s has weight s + 1 and takes 2^s times as long
+  Gains gains = Gains::alike;
   double noise = 0.004;                    ///< standard deviation of a sample, relative
   double drift = 0;                        ///< rise over the whole run
   double spike_chance = 0, spike_size = 0; ///< a sample longer by up to spike_size
@@ -62,7 +71,9 @@ struct Moments {
 };
 Moments draw(const Cell& cell, int placements, int pairs, Random& random);
 
-/// Pairs in an order by coin, placement by placement.
-void fill_series(const Moments& moments, double gain, Random& random, stats::Series& series);
+/// Pairs in an order by coin, placement by placement: `moments` and `gains` hold one for each
+/// shape.
+void fill_series(const std::vector<Moments>& moments, const std::vector<double>& gains,
+                 Random& random, stats::Series& series);
 
 } // namespace ako::bench

@@ -1,6 +1,7 @@
 // Many made-up runs of one cell, decided by the sequential test and by other tools' rules.
 #pragma once
 
+#include "evaluation/measuring.hpp"
 #include "generate.hpp"
 
 #include <array>
@@ -8,15 +9,19 @@
 
 namespace ako::bench {
 
-inline constexpr double k_min_gain = 0.005;
+inline constexpr double k_min_gain = 0.005; ///< of a GPU's plan
 inline constexpr int k_placements = 20, k_pairs = 10;
-inline constexpr std::array<double, 4> k_gains = {0, k_min_gain, 0.01, 0.03};
-enum GainIndex : std::size_t { at_nothing, at_minimum, at_one, at_three };
+/// Gains in units of the plan's minimum gain: on a GPU 0, 0.5, 1 and 3 %.
+inline constexpr std::array<double, 4> k_gains = {0, 1, 2, 6};
+enum GainIndex : std::size_t { at_nothing, at_minimum, at_two, at_six };
+/// The plan that an evaluation follows in this cell.
+stats::Plan plan_of(const Cell& cell, evaluation::Round round);
 
 struct Tally {
   long trials = 0, improved = 0, equivalent = 0, regressed = 0, undecided = 0, covered = 0;
   long confirmed = 0;    ///< improved, and so was the second opinion: what ako calls improved
   double placements = 0; ///< used, summed
+  double second_placements = 0;                        ///< of second opinions
   long sign_faster = 0, sign_beyond = 0, u_faster = 0; ///< rules of other tools; beyond = min_gain
   Tally& operator+=(const Tally& other);
 };

@@ -81,6 +81,7 @@ base::Expected<Reply> run_check(const Context& context, const Arguments& argumen
                 {"recipes", result.test.recipes},
                 {"seconds", result.test.seconds}};
   reply.warnings = loop::not_judged(session.contract());
+  reply.warnings.insert(reply.warnings.end(), result.warnings.begin(), result.warnings.end());
   reply.outcome = result.outcome;
   return reply;
 }

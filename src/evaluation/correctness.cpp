@@ -32,6 +32,7 @@ struct CaseResult {
   std::optional<model::Outcome> ended;
   base::Json line;
   std::optional<judge::Precision> precision;
+  std::vector<std::string> unproven;
 };
 
 class CaseRun {
@@ -55,6 +56,9 @@ public:
     m_grader.set_scales(std::move(scales));
     AKO_TRY_STATUS(m_stage.fill(m_content));
     m_grader.renew(m_content);
+    if (m_case.unmarked) {
+      AKO_TRY(m_first_inputs, inputs_of_set());
+    }
     if (auto ready = make_ready(m_stage, Side::candidate); !ready)
       return ended(ready.error(), Side::candidate);
     for (int repeat = 0; repeat < m_case.repeats && !m_out.ended; ++repeat)
@@ -131,9 +135,11 @@ private:
   /// New content, while the output holds the answer to the last one and no marks: in production
   /// nobody marks anything.
   base::Status run_unmarked() {
-    ++m_content.epoch;
     m_phase = "unmarked";
+    ++m_content.epoch;
     AKO_TRY_STATUS(m_stage.fill(m_content));
+    AKO_TRY(const auto after, inputs_of_set());
+    if (!after.empty() && after == m_first_inputs) note_repeated();
     m_grader.renew(m_content);
     auto called = m_stage.call(Side::candidate, 0);
     if (!called) {
@@ -147,6 +153,30 @@ private:
     AKO_TRY(Graded graded, m_grader.grade(0, place()));
     m_out.evidence.insert(m_out.evidence.end(), graded.evidence.begin(), graded.evidence.end());
     return {};
+  }
+
+  base::Expected<std::vector<std::vector<std::byte>>> inputs_of_set() {
+    std::vector<std::vector<std::byte>> out;
+    for (std::size_t t = 0; t < m_case.shape->tensors.size(); ++t) {
+      const auto role = m_case.shape->tensors[t].role;
+      if (role != model::TensorRole::in && role != model::TensorRole::inout) continue;
+      AKO_TRY(const auto bytes, m_stage.bytes(static_cast<int>(t), 0));
+      out.emplace_back(bytes.begin(), bytes.end());
+    }
+    return out;
+  }
+
+  /// A kernel that remembers its answer is right as long as it is asked the same: no comparison can
+  /// tell it.
+  void note_repeated() {
+    const std::string text = fmt::format(
+        "shape {}: every call sees the same inputs (recorded, or a fill that does not look at its "
+        "seed): a kernel that remembers an answer cannot be told from one that works it out; give "
+        "one input that its result depends on a fill that is drawn",
+        m_case.shape->tag);
+    m_out.unproven.push_back(text);
+    m_out.evidence.push_back(
+        {"content_repeats", text, {{"place", judge::to_json(place())}}, false});
   }
 
   base::Status keep_outputs() {
@@ -173,6 +203,8 @@ private:
               "reference at shape " + m_case.shape->tag + ": " + result.reason, graded.evidence};
           return {};
         }
+      // With inouts the reference was asked again on contents filled anew.
+      if (!graded.pass && has_inouts(*m_case.shape)) break;
       if (set == 0) {
         m_graded = graded;
         for (std::size_t i = 0; i < graded.outputs.size(); ++i)
@@ -275,8 +307,9 @@ private:
       }
       auto output = m_case.shape->tensors[index].dtype;
       auto expected = expected_dtype(output);
-      judge::Precision precision =
-          judge::classify_precision(m_graded.outputs[i], old, output, expected);
+      judge::Precision precision = judge::classify_precision(
+          m_graded.outputs[i], old, output, expected,
+          judge::accumulate_length(*m_request.contract, *m_case.shape, m_graded.tensors[i]));
       auto found = judge::precision_evidence(precision, m_request.contract->kernel.precision,
                                              m_request.contract->tolerance.ratio_to_baseline,
                                              m_case.shape->tag);
@@ -307,6 +340,7 @@ private:
   CaseResult m_out;
   Graded m_graded;
   std::map<int, std::vector<std::vector<std::byte>>> m_runs;
+  std::vector<std::vector<std::byte>> m_first_inputs; ///< of cases that go on to another content
 };
 
 bool decisive(const std::vector<model::Evidence>& evidence) {
@@ -444,6 +478,7 @@ base::Expected<Correctness> judge_candidate(Stage& stage, const Request& request
     CaseRun run(stage, request, plan.cases[i], coins.draw(), phase);
     AKO_TRY(CaseResult result, run.run());
     out.lines.push_back(std::move(result.line));
+    out.unproven.insert(out.unproven.end(), result.unproven.begin(), result.unproven.end());
     if (result.precision && (!out.precision || result.precision->ratio > out.precision->ratio))
       out.precision = result.precision;
     if (result.ended) {

@@ -206,6 +206,7 @@ judge::VerdictInput verdict_input(const RoundRun::Result& result, const Request&
   input.alpha = request.contract->accept.alpha;
   input.precision = result.correctness.precision;
   input.precision_rule = request.contract->kernel.precision;
+  input.lower_precision_wanted = request.contract->tolerance.ratio_to_baseline.has_value();
   // A weak sign decides nothing, but a win beside it must be seen twice.
   input.second_opinion_required = request.second_opinion || judge::scrutiny(result.evidence) > 0;
   input.disturbed_reason = result.measured.disturbed_reason;

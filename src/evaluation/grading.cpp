@@ -1,9 +1,12 @@
 #include "evaluation/grading.hpp"
 
 #include "evaluation/blocks.hpp"
+#include "judge/probes.hpp"
 #include "judge/rows.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 namespace ako::evaluation {
 namespace {
@@ -110,18 +113,78 @@ base::Expected<Graded> Grader::grade(int set, const judge::Place& place) const {
   Graded out;
   for (int tensor : outputs_of(m_shape)) {
     AKO_TRY(judge::CompareResult result, compare_output(tensor, set));
-    judge::Place here = place;
-    here.set = set;
-    here.seed = m_content.seed;
-    here.tensor = m_shape.tensors[static_cast<std::size_t>(tensor)].name;
-    auto found =
-        judge::compared(here, result, m_shape.tensors[static_cast<std::size_t>(tensor)], m_shape);
-    if (found) out.evidence.push_back(std::move(*found));
     out.pass = out.pass && result.pass;
     out.tensors.push_back(tensor);
     out.outputs.push_back(std::move(result));
   }
+  if (!out.pass) AKO_TRY_STATUS(doubt_reference(set, out));
+  for (std::size_t i = 0; i < out.tensors.size(); ++i) {
+    const auto& tensor = m_shape.tensors[static_cast<std::size_t>(out.tensors[i])];
+    judge::Place here = place;
+    here.set = set;
+    here.seed = m_content.seed;
+    here.tensor = tensor.name;
+    if (auto found = judge::compared(here, out.outputs[i], tensor, m_shape))
+      out.evidence.push_back(std::move(*found));
+  }
   return out;
+}
+
+base::Status Grader::doubt_reference(int set, Graded& graded) const {
+  std::map<int, std::vector<std::byte>> before;
+  for (int tensor : graded.tensors) {
+    AKO_TRY(const auto bytes, m_stage.expected_bytes(tensor, set));
+    before[tensor].assign(bytes.begin(), bytes.end());
+  }
+  if (has_inouts(m_shape)) AKO_TRY_STATUS(m_stage.fill(m_content));
+  const auto called = m_stage.call(model::Side::reference, set);
+  for (std::size_t i = 0; i < graded.tensors.size(); ++i) {
+    judge::CompareResult& result = graded.outputs[i];
+    if (result.pass || result.reference_at_fault) continue;
+    std::string found = "it fails when it is run again on the same inputs";
+    if (called) {
+      const int index = graded.tensors[i];
+      judge::Tolerance allowed;
+      if (m_request.contract->tensors[static_cast<std::size_t>(index)].compare ==
+          model::Compare::close) {
+        AKO_TRY(allowed, tolerance(index));
+      }
+      AKO_TRY(const auto now, m_stage.expected_bytes(index, set));
+      AKO_TRY(found,
+              contradiction(*m_request.contract, m_shape, index, before[index], now, allowed));
+    }
+    if (found.empty()) continue;
+    result.reference_at_fault = true;
+    result.reason = std::move(found);
+  }
+  return {};
+}
+
+base::Expected<std::string> contradiction(const model::Contract& contract,
+                                          const model::ResolvedShape& shape, int tensor,
+                                          std::span<const std::byte> before,
+                                          std::span<const std::byte> now,
+                                          const judge::Tolerance& tolerance) {
+  const auto index = static_cast<std::size_t>(tensor);
+  const model::Tensor& declared = contract.tensors[index];
+  if (declared.compare == model::Compare::property || std::ranges::equal(before, now))
+    return std::string();
+  const auto seen = [&](std::span<const std::byte> bytes) {
+    return judge::expected_view(shape.tensors[index], contract.reference.precision,
+                                declared.compare, bytes);
+  };
+  const auto rounded = judge::ideal_answer(shape.tensors[index], seen(before));
+  judge::CompareRequest compare;
+  compare.got = judge::view(shape.tensors[index], rounded);
+  compare.expected = seen(now);
+  compare.how = declared.compare;
+  compare.tolerance = tolerance;
+  compare.tolerance.nan_meaningful = declared.nan_meaningful;
+  AKO_TRY(const judge::CompareResult result, judge::compare(compare));
+  if (result.pass) return std::string();
+  return fmt::format("the reference gives another answer for \"{}\" when it is run again on the "
+                     "same inputs: {}",
+                     declared.name, result.reason);
 }
 
 const std::vector<std::string>& runtime_libraries() {

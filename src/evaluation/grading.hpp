@@ -41,7 +41,9 @@ public:
   /// Makes the reference's answer for this set stand ready. Candidates run first: call it after
   /// them, never before the first run of a content.
   Answer<void> expect(int set);
-  /// Compares `set` as it stands in the shared buffers.
+  /// Compares `set` as it stands in the shared buffers. Where that fails the reference is run again
+  /// on the content: one whose own answer of before would fail is at fault itself. With inouts that
+  /// fills all sets anew.
   base::Expected<Graded> grade(int set, const judge::Place& place) const;
   base::Expected<judge::CompareResult> compare_output(int tensor, int set) const;
   /// The same of outputs that were kept, by tensor; what is missing is taken from the buffers.
@@ -52,6 +54,7 @@ public:
   void set_scales(Scales scales) { m_scales = std::move(scales); }
 
 private:
+  base::Status doubt_reference(int set, Graded& graded) const;
   Stage& m_stage;
   const Request& m_request;
   const model::ResolvedShape& m_shape;
@@ -59,6 +62,14 @@ private:
   Content m_content;
   std::map<int, bool> m_ready;
 };
+
+/// Whether the reference's answer of before, rounded to the output's type, would be judged wrong
+/// by its answer of now: in words, empty = it would not. A property has no single right answer.
+base::Expected<std::string> contradiction(const model::Contract& contract,
+                                          const model::ResolvedShape& shape, int tensor,
+                                          std::span<const std::byte> before,
+                                          std::span<const std::byte> now,
+                                          const judge::Tolerance& tolerance);
 
 /// Indices of out and inout tensors.
 std::vector<int> outputs_of(const model::ResolvedShape& shape);

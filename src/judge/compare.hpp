@@ -94,6 +94,8 @@ std::int64_t memory_need(const CompareRequest& request);
 ///   permutation_of:<t>            each row holds the values of t's row in some order
 ///   sampled_from:<t>              each element is an index drawn from the distribution in t's row
 ///                                 (t: probabilities, last axis = outcomes); G-test at 1e-6
+///   picks:<t>                     each row: different indices into t's row, which pick values
+///                                 equal to those that the expected indices pick
 ///   product:<a>,<b>=<c>           a . b (last two axes, matrix product) gives c within tolerance
 ///   sorted | sorted_descending    each row is monotone
 ///   row_sum:<number>              each row sums to it within tolerance

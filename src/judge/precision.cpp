@@ -19,16 +19,21 @@ const char* to_string(PrecisionClass value) {
 }
 
 Precision classify_precision(const CompareResult& candidate, const CompareResult& baseline,
-                             model::Dtype output, model::Dtype expected) {
+                             model::Dtype output, model::Dtype expected, std::int64_t length) {
   Precision out;
   out.candidate_error = candidate.error_rms;
   out.baseline_error = baseline.error_rms;
   const auto& narrow = inputs::numbers_of(output);
   const auto& wide = inputs::numbers_of(expected);
-  out.floor = narrow.unit_roundoff / std::sqrt(12.0);
-  if (wide.significand_bits <= narrow.significand_bits) {
-    out.reason = "the reference is no more precise than the output";
+  if (model::class_of(output) != model::DtypeClass::floating) {
+    out.reason = "the output is not of floating point";
     return out;
+  }
+  out.floor = narrow.unit_roundoff / std::sqrt(12.0);
+  const bool errs_as_well = wide.significand_bits <= narrow.significand_bits;
+  if (errs_as_well) {
+    const double sums = output == model::Dtype::float64 ? 0x1p-53 : 0x1p-24;
+    out.floor = narrow.unit_roundoff + std::sqrt(static_cast<double>(length)) * sums;
   }
   if (!std::isfinite(out.candidate_error) || !std::isfinite(out.baseline_error)) {
     out.reason = "an error is not finite";
@@ -40,6 +45,8 @@ Precision classify_precision(const CompareResult& candidate, const CompareResult
                                : PrecisionClass::same;
   out.reason = fmt::format("error {:.3g} against {:.3g} of what it replaces: {:.2f} times",
                            out.candidate_error, out.baseline_error, out.ratio);
+  if (errs_as_well)
+    out.reason += fmt::format(", of a reference that errs by {:.3g} itself", out.floor);
   return out;
 }
 

@@ -15,15 +15,17 @@ struct Precision {
   PrecisionClass kind = PrecisionClass::unknown;
   double ratio = 1;                               ///< candidate's error / baseline's error
   double candidate_error = 0, baseline_error = 0; ///< error_rms
-  double floor = 0; ///< smallest error counted: u / sqrt(12), what rounding the output alone leaves
-  std::string reason; ///< one sentence
+  double floor = 0;                               ///< smallest error counted
+  std::string reason;                             ///< one sentence
 };
 
-/// `lower` when the candidate's error exceeds twice the baseline's (both at least the rounding of
-/// the output), `better` below half. Unknown when the reference has no more precision than the
-/// output (`expected` native).
+/// `lower` when the candidate's error exceeds twice the baseline's, `better` below half. Smaller
+/// errors than the floor count as the floor: u / sqrt(12), what rounding the output alone leaves.
+/// Where the reference has no more precision than the output (`expected` native) it errs as well,
+/// by its rounding and its sums: u + sqrt(length) u_acc, with the length of the longest sum.
+/// Unknown for integers and errors that are not finite.
 Precision classify_precision(const CompareResult& candidate, const CompareResult& baseline,
-                             model::Dtype output, model::Dtype expected);
+                             model::Dtype output, model::Dtype expected, std::int64_t length = 1);
 
 /// Decisive evidence "precision" when the contract fixes the precision or gives ratio_to_baseline
 /// and the candidate is beyond it; a weak sign when precision is free and the class is lower; none

@@ -88,6 +88,9 @@ struct SelfTestReport {
   /// alone. They may leave again where a baseline cannot take them.
   std::vector<inputs::Recipe> extra;
   std::vector<SelfTestFault> faults; ///< empty = the contract can judge
+  /// What it judges worse than its author may think: a set whose inputs have ties, inputs that
+  /// never change.
+  std::vector<std::string> warnings;
 };
 
 /// Puts every probe and mutant to the comparison on every shape, plain recipe first, then the one

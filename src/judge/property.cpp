@@ -1,6 +1,6 @@
 // property = clause {";" clause}
 // clause   = "permutation_of:" tensor | "sampled_from:" tensor | "product:" a "," b "=" c
-//          | "sorted" | "sorted_descending" | "row_sum:" number
+//          | "picks:" tensor | "sorted" | "sorted_descending" | "row_sum:" number
 #include "inputs/codec.hpp"
 #include "judge/methods.hpp"
 #include "judge/rows.hpp"
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <compare>
 #include <fmt/format.h>
 #include <numeric>
 #include <optional>
@@ -66,6 +67,8 @@ std::vector<double> row_of(const TensorView& view, std::int64_t row, std::int64_
   return out;
 }
 
+bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 void check_permutation(const CompareRequest& request, const TensorView& source,
                        CompareResult& out) {
   const std::int64_t length = last_extent(request.got);
@@ -77,6 +80,56 @@ void check_permutation(const CompareRequest& request, const TensorView& source,
       fail_at(out, request, row * length,
               fmt::format("not a permutation of the row of \"{}\"", source.tensor->name));
   }
+}
+
+/// The values that a row's indices pick, sorted; nullopt where they are no different indices into
+/// it.
+std::optional<std::vector<double>> picked_values(const std::vector<double>& source,
+                                                 const std::vector<double>& indices) {
+  std::vector<double> out;
+  std::vector<bool> taken(source.size());
+  for (const double index : indices) {
+    if (!(index >= 0) || index >= static_cast<double>(source.size()) ||
+        index != std::floor(index) || taken[static_cast<std::size_t>(index)])
+      return std::nullopt;
+    taken[static_cast<std::size_t>(index)] = true;
+    out.push_back(source[static_cast<std::size_t>(index)] + 0.0); // the zeros are one value
+  }
+  std::sort(out.begin(), out.end(), [](double a, double b) { return std::strong_order(a, b) < 0; });
+  return out;
+}
+
+/// Which of equal values is picked does not matter.
+base::Status check_picks(const CompareRequest& request, const TensorView& source,
+                         CompareResult& out) {
+  const std::int64_t outcomes = last_extent(source), picks = last_extent(request.got);
+  const std::int64_t rows = request.got.tensor->elements / picks;
+  if (rows != source.tensor->elements / outcomes || request.expected.bytes.empty())
+    return base::fail(base::ErrorKind::invalid, "indices and what they pick from do not fit",
+                      {.where = "tensor.property",
+                       .found = request.property,
+                       .allowed = "a tensor of as many rows as the indices have",
+                       .next = "name the tensor whose last axis the indices count along"});
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto values = row_of(source, row, outcomes);
+    const auto want = picked_values(values, row_of(request.expected, row, picks));
+    if (!want) {
+      out.reference_at_fault = true;
+      out.reason = fmt::format("the reference's row {} is not of different indices into \"{}\"",
+                               row, source.tensor->name);
+      ++out.mismatches;
+      return {};
+    }
+    const auto got = picked_values(values, row_of(request.got, row, picks));
+    if (!got)
+      fail_at(out, request, row * picks,
+              fmt::format("not different indices into the row of \"{}\"", source.tensor->name));
+    else if (!std::equal(got->begin(), got->end(), want->begin(), same_value))
+      fail_at(out, request, row * picks,
+              fmt::format("the indices pick other values of \"{}\" than the reference's",
+                          source.tensor->name));
+  }
+  return {};
 }
 
 /// Upper tail of chi-square: the regularised incomplete gamma function Q(degrees / 2, value / 2),
@@ -283,7 +336,8 @@ void check_row_sum(const CompareRequest& request, double wanted, CompareResult& 
 
 base::Status check_clause(const CompareRequest& request, const std::string& clause,
                           CompareResult& out) {
-  constexpr const char* k_allowed = "permutation_of:<t>, sampled_from:<t>, product:<a>,<b>=<c>, "
+  constexpr const char* k_allowed = "permutation_of:<t>, sampled_from:<t>, picks:<t>, "
+                                    "product:<a>,<b>=<c>, "
                                     "sorted, sorted_descending, row_sum:<number>";
   if (clause == "sorted") return check_sorted(request, true, out), base::Status{};
   if (clause == "sorted_descending") return check_sorted(request, false, out), base::Status{};
@@ -307,8 +361,10 @@ base::Status check_clause(const CompareRequest& request, const std::string& clau
     return check_product(request, *parts[0], *parts[1], *parts[2], out);
   }
   const TensorView* source = named(request, rest);
-  if (head != "permutation_of" && head != "sampled_from") return unknown(clause, k_allowed);
+  if (head != "permutation_of" && head != "sampled_from" && head != "picks")
+    return unknown(clause, k_allowed);
   if (!source) return unknown(clause, "names of the task's tensors");
+  if (head == "picks") return check_picks(request, *source, out);
   if (head == "permutation_of") {
     if (source->tensor->elements != request.got.tensor->elements)
       return unknown(clause, "a tensor of the same size");

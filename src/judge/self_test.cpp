@@ -4,8 +4,11 @@
 #include "judge/rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
+#include <set>
 
 namespace ako::judge {
 namespace {
@@ -18,6 +21,43 @@ struct Answers {
   OracleAnswer right, other_seed, shortened, swapped;
   bool short_exists = false, swap_exists = false;
 };
+
+/// Whether one row's indices pick the largest (or the smallest) of its values, and whether one that
+/// is left out equals the last of them. Empty: they pick something else.
+std::optional<bool> tied(const std::vector<double>& values, const std::vector<double>& indices) {
+  std::vector<bool> picked(values.size());
+  for (double index : indices) {
+    if (!(index >= 0) || index >= static_cast<double>(values.size())) return std::nullopt;
+    picked[static_cast<std::size_t>(index)] = true;
+  }
+  double least = INFINITY, most = -INFINITY, least_left = INFINITY, most_left = -INFINITY;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double& low = picked[i] ? least : least_left;
+    double& high = picked[i] ? most : most_left;
+    low = std::min(low, values[i]);
+    high = std::max(high, values[i]);
+  }
+  if (least < most_left && most > least_left) return std::nullopt;
+  return least == most_left || most == least_left;
+}
+
+/// The first row with ties of indices that pick extremes in every row; -1 = none.
+std::int64_t tied_row(const TensorView& indices, const TensorView& source) {
+  const std::int64_t picks = indices.tensor->shape.back(), outcomes = source.tensor->shape.back();
+  const std::int64_t rows = indices.tensor->elements / picks;
+  if (outcomes <= picks || source.tensor->elements / outcomes != rows) return -1;
+  std::vector<double> values(static_cast<std::size_t>(outcomes)),
+      picked(static_cast<std::size_t>(picks));
+  std::int64_t found = -1;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    read_elements(source, row * outcomes, values);
+    read_elements(indices, row * picks, picked);
+    const auto here = tied(values, picked);
+    if (!here) return -1;
+    if (*here && found < 0) found = row;
+  }
+  return found;
+}
 
 class Run {
 public:
@@ -41,6 +81,11 @@ public:
       m_shape = static_cast<int>(s);
       AKO_TRY_STATUS(check_honest());
     }
+    AKO_TRY(Answers * plain, answers(Recipe::plain));
+    if (!contents_differ(*plain))
+      m_out.warnings.push_back(
+          "no input changes with the seed: a kernel that remembers its answer cannot be told from "
+          "one that works it out; give one input that the result depends on a fill that is drawn");
     return std::move(m_out);
   }
 
@@ -150,6 +195,7 @@ private:
       for (std::size_t t = 0; t < shape().tensors.size(); ++t) {
         const auto& resolved = shape().tensors[t];
         if (resolved.role != model::TensorRole::out) continue;
+        warn_of_ties(t, *known, recipe);
         AKO_TRY(CompareResult result,
                 judge(t, known->right, noisy(t, known->right), Strictness::full));
         if (result.reference_at_fault) continue;
@@ -164,6 +210,28 @@ private:
       }
     }
     return {};
+  }
+
+  /// Indices of the largest or smallest of a row, where one left out equals one picked: which of
+  /// them is picked is nobody's business, and a set asks for the reference's.
+  void warn_of_ties(std::size_t t, const Answers& known, Recipe recipe) {
+    const auto& resolved = shape().tensors[t];
+    if (declared(t).compare != model::Compare::set || resolved.shape.empty() ||
+        model::class_of(resolved.dtype) == model::DtypeClass::floating)
+      return;
+    for (std::size_t in = 0; in < shape().tensors.size(); ++in) {
+      const auto& source = shape().tensors[in];
+      if (source.role != model::TensorRole::in || source.shape.empty()) continue;
+      const std::int64_t row =
+          tied_row(view(resolved, known.right.tensors[t]), view(source, known.right.tensors[in]));
+      if (row < 0) continue;
+      const std::string warning = fmt::format(
+          "\"{}\" is compared as a set, and on {} inputs at {} row {} of \"{}\" has ties between "
+          "what is picked and what is not: a kernel that picks another of equal values is called "
+          "incorrect; compare = \"property\" with property = \"picks:{}\" takes either",
+          resolved.name, inputs::to_string(recipe), shape().tag, row, source.name, source.name);
+      if (m_warned.insert(resolved.name).second) m_out.warnings.push_back(warning);
+    }
   }
 
   /// Whether this recipe bends these inputs at all, and every right answer with the noise of its
@@ -325,6 +393,16 @@ private:
     return false;
   }
 
+  /// An inout's own content is not kept: its answer follows it.
+  bool contents_differ(const Answers& known) const {
+    if (inputs_differ(known)) return true;
+    for (std::size_t t = 0; t < shape().tensors.size(); ++t)
+      if (shape().tensors[t].role == model::TensorRole::inout &&
+          known.right.tensors[t] != known.other_seed.tensors[t])
+        return true;
+    return false;
+  }
+
   base::Status put_probe(Probe probe) {
     if (sampled() && probe != Probe::zeros && probe != Probe::ones) return {};
     const Identical identical =
@@ -366,6 +444,7 @@ private:
   int m_shape = 0;
   std::size_t m_tensor = 0;
   std::map<std::pair<int, Recipe>, Answers> m_answers;
+  std::set<std::string> m_warned; ///< outputs
   SelfTestReport m_out;
 };
 

@@ -22,6 +22,8 @@ constexpr double k_bias_limit = 0.25;
 constexpr double k_rounded_once = 2.5;
 /// Sums of fp8 products on tensor cores; seen on an H200: 1e-4 of the row's rms.
 constexpr double k_fp8_sums = 0x1p-11;
+/// Terms of a sum that no shape shows: rows are normalised, and scanned.
+constexpr std::int64_t k_unseen_sum = 4096;
 /// Elements whose rms says how large one of them usually is.
 constexpr std::int64_t k_few = 32;
 
@@ -54,13 +56,12 @@ base::Status check_given(const std::optional<double>& value, const char* key) {
 
 } // namespace
 
-std::int64_t accumulate_length(const model::Contract& contract, const model::ResolvedShape& shape) {
+std::int64_t accumulate_length(const model::Contract& contract, const model::ResolvedShape& shape,
+                               int tensor) {
   if (!contract.tolerance.accumulate.empty() && shape.accumulate > 0) return shape.accumulate;
-  std::int64_t longest = 1;
-  for (const auto& tensor : shape.tensors)
-    if (tensor.role == model::TensorRole::in || tensor.role == model::TensorRole::inout)
-      for (std::int64_t extent : tensor.shape) longest = std::max(longest, extent);
-  return longest;
+  const auto& output = shape.tensors[static_cast<std::size_t>(tensor)].shape;
+  const std::int64_t row = output.empty() ? 1 : output.back();
+  return std::max(shape.accumulate, std::min(row, k_unseen_sum));
 }
 
 bool needs_scale(const model::Tensor& declared, const model::ResolvedTensor& resolved) {
@@ -97,7 +98,7 @@ base::Expected<Tolerance> derive_tolerance(const model::Contract& contract,
   const double u_acc =
       resolved.dtype == model::Dtype::float64 ? k_float64_roundoff : k_float32_roundoff;
   const double u_in = narrowest_input_roundoff(shape);
-  const std::int64_t length = accumulate_length(contract, shape);
+  const std::int64_t length = accumulate_length(contract, shape, tensor);
   if (!floating) {
     // Integers compared closely hold quantised values: off by one is the other rounding.
     out.atol = 1;

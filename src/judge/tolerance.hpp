@@ -52,9 +52,12 @@ struct Tolerance {
   std::string formula; ///< one line: the numbers and where each comes from
 };
 
-/// Length used for the derived tolerance: tolerance.accumulate where given, else the largest extent
-/// of any input (too long rather than too short: it enters by its square root).
-std::int64_t accumulate_length(const model::Contract& contract, const model::ResolvedShape& shape);
+/// Length used for the derived tolerance: tolerance.accumulate where given, else the product of the
+/// axes that are summed over, or the output's last axis where that is longer, but of that 4096 at
+/// most: rows may be normalised or scanned, and an elementwise kernel sums nothing, however long
+/// its tensors are.
+std::int64_t accumulate_length(const model::Contract& contract, const model::ResolvedShape& shape,
+                               int tensor);
 
 /// Whether the magnitude of this output shows over several contents only.
 bool needs_scale(const model::Tensor& declared, const model::ResolvedTensor& resolved);

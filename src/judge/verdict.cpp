@@ -105,8 +105,14 @@ model::Verdict conclude(const VerdictInput& input) {
       return out;
     }
   out.outcome = decide_time(input);
-  if (input.precision && input.precision->kind == PrecisionClass::lower)
-    out.outcome.reason += "; precision changed: " + input.precision->reason;
+  if (!input.precision || input.precision->kind != PrecisionClass::lower) return out;
+  out.outcome.reason += "; precision changed: " + input.precision->reason;
+  if (out.outcome.kind != OutcomeKind::improved || input.lower_precision_wanted) return out;
+  out.outcome.kind = OutcomeKind::undecided;
+  out.outcome.fault = model::default_fault(OutcomeKind::undecided);
+  out.outcome.reason += "; what is gained may be gained by that alone: measure it against a "
+                        "[[baseline]] of the same precision, or allow it by "
+                        "tolerance.ratio_to_baseline";
   return out;
 }
 

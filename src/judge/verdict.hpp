@@ -21,13 +21,16 @@ struct VerdictInput {
   double min_gain = 0, max_regression = 0, alpha = 0;
   std::optional<Precision> precision; ///< worst over outputs and shapes
   model::PrecisionRule precision_rule = model::PrecisionRule::free;
+  bool lower_precision_wanted = false; ///< tolerance.ratio_to_baseline says how much lower
   bool second_opinion_required = true, second_opinion_agrees = false;
   std::string disturbed_reason; ///< why blocks were thrown away
 };
 
 /// `numbers` with its outcome: improved only when the interval lies above min_gain, every shape is
 /// within its regression, no decisive evidence, and the second opinion agrees where required (else
-/// undecided: "second opinion is missing or does not agree"). Non-finite or non-positive times are
+/// undecided: "second opinion is missing or does not agree"). Of a lower precision class than what
+/// it is measured against it is no win either, unless the contract says how much lower it may be:
+/// undecided, for the gain may be the precision's. Non-finite or non-positive times are
 /// invalid_measurement. The reason carries gain, interval, threshold, placements and pairs.
 model::Verdict conclude(const VerdictInput& input);
 

@@ -205,6 +205,7 @@ private:
     if (m_failed == 0)
       for (const auto& fault : report.faults) step("reference", false, fault.text);
     if (!report.faults.empty()) blame(self_test_error(judged(), report));
+    m_out.warnings = report.warnings;
     for (inputs::Recipe recipe : report.judged)
       m_out.test.recipes.emplace_back(inputs::to_string(recipe));
     return {};
@@ -226,6 +227,12 @@ private:
            (kind == model::OutcomeKind::undecided && open);
   }
 
+  /// Of an interval around 0: the difference that it would hide.
+  static double hidden_by(const model::Verdict& verdict) {
+    if (verdict.outcome.kind == model::OutcomeKind::equivalent) return 0;
+    return std::max(-verdict.interval.low, verdict.interval.high);
+  }
+
   /// Right, and a draw: what must not come is a winner or a loser.
   base::Status against_itself() {
     auto setup = set_up_sides(m_sides, Scope::whole, m_session.shapes());
@@ -236,12 +243,29 @@ private:
         setup.request.recipes.push_back(*recipe);
     AKO_TRY(evaluation::Report report, evaluation::evaluate(setup.request, setup.make_stage));
     if (unsettled(report)) return {};
-    if (report.verdict.outcome.kind == model::OutcomeKind::undecided && !is_draw(report.verdict)) {
-      // One interval in a hundred leaves 0 out by itself: all the placements there are, then.
+    if (report.verdict.outcome.kind == model::OutcomeKind::undecided &&
+        (!is_draw(report.verdict) || hidden_by(report.verdict) > k_slow_share)) {
+      // One interval in a hundred leaves 0 out by itself, and one that holds everything shows
+      // nothing: all the placements there are, then.
       setup.request.most_placements = 0;
       AKO_TRY(report, evaluation::evaluate(setup.request, setup.make_stage));
       if (unsettled(report)) return {};
     }
+    const double hidden = hidden_by(report.verdict);
+    if (is_draw(report.verdict) && hidden > k_slow_share) {
+      m_out.unsettled = model::Outcome{
+          model::OutcomeKind::invalid_measurement,
+          model::Fault::machine,
+          "what is measured against itself could differ by more than a quarter unseen: " +
+              report.verdict.outcome.reason,
+          {}};
+      return {};
+    }
+    if (const double least = m_session.contract().accept.min_gain; hidden > least)
+      m_out.warnings.push_back(fmt::format(
+          "{} against itself is a draw within {:.1f} %, not within the minimum gain of {:g} %: the "
+          "machine is restless, and small gains will stay undecided on it",
+          m_sides.against, 100 * hidden, 100 * least));
     step("a/a", is_draw(report.verdict),
          fmt::format("{} against itself: {}: {}", m_sides.against,
                      model::to_string(report.verdict.outcome.kind), report.verdict.outcome.reason));
@@ -328,6 +352,7 @@ private:
 
   /// The shim spins for a quarter of each call's own time.
   static constexpr const char* k_slow_flag = "-DAKO_PLANT_SLOW_DOWN=4";
+  static constexpr double k_slow_share = 0.25;
   static constexpr const char* k_no_slow_flag = "-DAKO_PLANT_SLOW_DOWN=1000000000";
   const Session& m_session;
   Target m_target;

@@ -1,4 +1,4 @@
-// What a contract declares and nothing here judges.
+// What a contract declares and nothing here judges, or judges less well than it could.
 #pragma once
 
 #include "model/contract.hpp"

@@ -98,6 +98,17 @@ bool by_time(model::OutcomeKind kind) {
          kind == model::OutcomeKind::regressed || kind == model::OutcomeKind::undecided;
 }
 
+/// The plan of this round; of the second opinion also the one that earlier records were made under.
+std::vector<stats::Plan> plans_of(const model::Contract& contract, Round round) {
+  std::vector<stats::Plan> out = {evaluation::stats_plan(contract, round)};
+  if (round != Round::second_opinion) return out;
+  stats::Plan earlier = out.front();
+  earlier.alpha = std::max(contract.accept.alpha, 0.01);
+  earlier.most_placements = std::max(earlier.first_look, earlier.most_placements / 2);
+  out.push_back(earlier);
+  return out;
+}
+
 class Recomputing {
 public:
   explicit Recomputing(ledger::Reader& reader) : m_reader(reader) {}
@@ -147,7 +158,19 @@ private:
     }
     AKO_TRY(const Setting* under, setting(hash));
     const stats::Series series = series_of(rows, under->shapes, round);
-    const stats::Plan plan = evaluation::stats_plan(under->contract, round);
+    for (const stats::Plan& plan : plans_of(under->contract, round)) {
+      Recomputed tried = out;
+      AKO_TRY_STATUS(decide_again(series, plan, verdict, under->contract, tried));
+      if (out.result == Result::untimed || tried.result == Result::same) out = std::move(tried);
+      if (out.result == Result::same) break;
+    }
+    m_out.push_back(std::move(out));
+    return {};
+  }
+
+  base::Status decide_again(const stats::Series& series, const stats::Plan& plan,
+                            const model::Verdict& verdict, const model::Contract& contract,
+                            Recomputed& out) {
     stats::Series prefix{series.shapes, {}};
     out.result = Result::different;
     out.found = "no samples";
@@ -159,12 +182,11 @@ private:
       if (!last && by_time(verdict.outcome.kind)) continue;
       AKO_TRY(const stats::Decision decision, stats::look(prefix, plan));
       out.found = words_of(decision);
-      if (same_numbers(verdict, decision) && allows(decision, verdict, under->contract)) {
+      if (same_numbers(verdict, decision) && allows(decision, verdict, contract)) {
         out.result = Result::same;
         break;
       }
     }
-    m_out.push_back(std::move(out));
     return {};
   }
 

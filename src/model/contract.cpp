@@ -1,7 +1,9 @@
 #include "model/contract.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <optional>
 
 namespace ako::model {
 
@@ -49,43 +51,71 @@ Accept default_accept(Lane lane) {
   return accept;
 }
 
-Expected<PropertySpec> parse_property(std::string_view text) {
-  const auto wrong = [&] {
-    return fail(ErrorKind::invalid, "unknown property",
-                {.where = "property",
-                 .found = "'" + std::string(text) + "'",
-                 .allowed = "permutation_of:T, sampled_from:T, product:A,B=C",
-                 .next = {}});
-  };
+namespace {
+
+bool is_tensor_word(std::string_view text) {
+  return !text.empty() && text.find_first_of(",=:; ") == std::string_view::npos;
+}
+
+std::optional<PropertySpec> parse_clause(std::string_view text) {
+  using Kind = PropertySpec::Kind;
+  if (text == "sorted") return PropertySpec{Kind::sorted, {}, 0};
+  if (text == "sorted_descending") return PropertySpec{Kind::sorted_descending, {}, 0};
   const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos) return wrong();
-  const std::string_view kind = text.substr(0, colon);
-  std::string_view rest = text.substr(colon + 1);
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::string_view kind = text.substr(0, colon), rest = text.substr(colon + 1);
   PropertySpec out;
-  if (kind == "product") {
-    out.kind = PropertySpec::Kind::product;
-    const std::size_t equals = rest.find('=');
-    if (equals == std::string_view::npos) return wrong();
-    std::string_view factors = rest.substr(0, equals);
-    for (;;) {
-      const std::size_t comma = factors.find(',');
-      out.tensors.emplace_back(factors.substr(0, comma));
-      if (comma == std::string_view::npos) break;
-      factors.remove_prefix(comma + 1);
-    }
-    rest.remove_prefix(equals + 1);
-    if (out.tensors.size() < 2) return wrong();
-  } else if (kind == "permutation_of") {
-    out.kind = PropertySpec::Kind::permutation_of;
-  } else if (kind == "sampled_from") {
-    out.kind = PropertySpec::Kind::sampled_from;
-  } else {
-    return wrong();
+  if (kind == "row_sum") {
+    out.kind = Kind::row_sum;
+    const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), out.sum);
+    if (code != std::errc() || end != rest.data() + rest.size() || !std::isfinite(out.sum))
+      return std::nullopt;
+    return out;
   }
-  out.tensors.emplace_back(rest);
-  for (const std::string& each : out.tensors)
-    if (each.empty() || each.find_first_of(",=: ") != std::string::npos) return wrong();
-  return out;
+  if (kind == "product") {
+    out.kind = Kind::product;
+    const std::size_t equals = rest.find('='), comma = rest.find(',');
+    if (equals == std::string_view::npos || comma == std::string_view::npos || comma > equals)
+      return std::nullopt;
+    for (const auto part : {rest.substr(0, comma), rest.substr(comma + 1, equals - comma - 1),
+                            rest.substr(equals + 1)})
+      out.tensors.emplace_back(part);
+  } else if (kind == "permutation_of" || kind == "sampled_from" || kind == "picks") {
+    out.kind = kind == "permutation_of" ? Kind::permutation_of
+               : kind == "sampled_from" ? Kind::sampled_from
+                                        : Kind::picks;
+    out.tensors.emplace_back(rest);
+  } else {
+    return std::nullopt;
+  }
+  const bool named = std::all_of(out.tensors.begin(), out.tensors.end(), is_tensor_word);
+  return named ? std::optional(out) : std::nullopt;
+}
+
+} // namespace
+
+Expected<std::vector<PropertySpec>> parse_property(std::string_view text) {
+  std::vector<PropertySpec> out;
+  for (std::string_view left = text;;) {
+    const std::size_t end = left.find(';');
+    std::string_view clause = left.substr(0, end);
+    while (!clause.empty() && clause.front() == ' ') clause.remove_prefix(1);
+    while (!clause.empty() && clause.back() == ' ') clause.remove_suffix(1);
+    const auto parsed = parse_clause(clause);
+    if (!parsed)
+      return fail(ErrorKind::invalid,
+                  out.empty() && end == std::string_view::npos
+                      ? "unknown property"
+                      : "unknown clause '" + std::string(clause) + "' of a property",
+                  {.where = "property",
+                   .found = "'" + std::string(text) + "'",
+                   .allowed = "permutation_of:T, sampled_from:T, picks:T, product:A,B=C, sorted, "
+                              "sorted_descending, row_sum:NUMBER; several with ';' between",
+                   .next = {}});
+    out.push_back(*parsed);
+    if (end == std::string_view::npos) return out;
+    left.remove_prefix(end + 1);
+  }
 }
 
 const Axis* find_axis(const Contract& contract, std::string_view name) {

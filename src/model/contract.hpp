@@ -115,8 +115,7 @@ struct Tensor {
   AddressRule address = AddressRule::stable;
   FillSpec fill;
   Compare compare = Compare::close;
-  std::string property;          ///< compare = property: permutation_of:<t>, sampled_from:<t>,
-                                 ///< product:<a>,<b>=<c>, ...
+  std::string property;          ///< compare = property: see parse_property()
   bool nan_meaningful = false;   ///< NaN is part of the answer
   bool flush_subnormals = false; ///< a subnormal may come back as zero
   WorkspaceState workspace = WorkspaceState::undefined;
@@ -243,13 +242,26 @@ Compare default_compare(Dtype dtype);
 /// The defaults of [accept] on this lane: a GPU's clock is steadier than a host's.
 Accept default_accept(Lane lane);
 
-/// compare = property, taken apart: "product:U,S=A" is {product, {U, S, A}}.
+/// One clause of compare = property, taken apart: "product:U,S=A" is {product, {U, S, A}}.
 struct PropertySpec {
-  enum class Kind { permutation_of, sampled_from, product };
+  enum class Kind {
+    permutation_of,
+    sampled_from,
+    product,
+    picks,
+    sorted,
+    sorted_descending,
+    row_sum
+  };
   Kind kind = Kind::permutation_of;
   std::vector<std::string> tensors; ///< names as written; product: its factors, then the result
+  double sum = 0;                   ///< row_sum
 };
-base::Expected<PropertySpec> parse_property(std::string_view text);
+/// property = clause {";" clause}
+/// clause   = "permutation_of:" tensor | "sampled_from:" tensor | "picks:" tensor
+///          | "product:" a "," b "=" c | "sorted" | "sorted_descending" | "row_sum:" number
+/// Spaces around clauses do not count. Every clause must hold.
+base::Expected<std::vector<PropertySpec>> parse_property(std::string_view text);
 
 /// Smallest and largest value of an integer or bool dtype.
 struct IntegerRange {

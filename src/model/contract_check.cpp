@@ -67,11 +67,13 @@ Status check_properties(const Reading& reading, const std::vector<Section>& tens
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const std::string& text = reading.contract.tensors[i].property;
     if (text.empty()) continue;
-    AKO_TRY(const PropertySpec property, parse_property(text));
-    for (const std::string& name : property.tensors)
-      if (std::find(known.begin(), known.end(), name) == known.end())
-        return tensors[i].error("property", fmt::format("the property names no tensor '{}'", name),
-                                join(known), did_you_mean(name, known));
+    AKO_TRY(const auto clauses, parse_property(text));
+    for (const PropertySpec& clause : clauses)
+      for (const std::string& name : clause.tensors)
+        if (std::find(known.begin(), known.end(), name) == known.end())
+          return tensors[i].error("property",
+                                  fmt::format("the property names no tensor '{}'", name),
+                                  join(known), did_you_mean(name, known));
   }
   return {};
 }

@@ -79,7 +79,7 @@ constexpr KeySpec k_tensor[] = {
     {"address", "stable, fresh", "stable", "whether calls see it at one address"},
     {"fill", "fill or table", "normal; integers: uniform", "what in and inout tensors hold"},
     {"compare", "close, exact, set, property", "close; integers: exact", "how out and inout tensors are judged"},
-    {"property", "string", "none", "compare = property: permutation_of:T, sampled_from:T, product:A,B=C"},
+    {"property", "string", "none", "compare = property: clauses with ';' between: permutation_of:T, sampled_from:T, picks:T, product:A,B=C, sorted, sorted_descending, row_sum:NUMBER"},
     {"nan_meaningful", "boolean", "false", "NaN is part of the answer"},
     {"flush_subnormals", "boolean", "false", "a subnormal may come back as zero"},
     {"workspace", "undefined, zeroed once", "undefined", "role workspace: what the kernel may rely on"},

@@ -60,6 +60,13 @@ std::optional<std::int64_t> prime_multiple(const Axis& axis) {
   return std::nullopt;
 }
 
+/// The smallest value with a whole tile and a tail behind it.
+std::optional<std::int64_t> tail_of(const Axis& axis) {
+  if (!axis.tile || *axis.tile == INT64_MAX) return prime_multiple(axis);
+  const auto value = lawful_at_least(axis, *axis.tile + 1);
+  return value && *value % *axis.tile != 0 ? value : prime_multiple(axis);
+}
+
 /// The largest lawful value up to max with which the whole fits; sizes grow with the axis.
 std::optional<std::int64_t> largest_that_fits(const Contract& contract, const Axis& axis,
                                               ShapeCase shape, std::int64_t most_bytes) {
@@ -168,6 +175,16 @@ std::vector<ShapeCase> edge_shapes(const Contract& contract, std::int64_t most_b
         fits(contract, shape, most_bytes))
       out.push_back(std::move(shape));
   };
+  // Tails along all axes at once: one at a time shows none where two of them meet.
+  ShapeCase together = *base;
+  int moved = 0;
+  for (const Axis& axis : contract.axes)
+    if (axis.kind == Axis::Kind::var)
+      if (const auto tail = tail_of(axis)) {
+        together.axes[axis.name] = *tail;
+        ++moved;
+      }
+  if (moved > 1) add(std::move(together), "edge:tails");
   for (const Axis& axis : contract.axes) {
     if (axis.kind == Axis::Kind::var)
       for (const auto& value : edges_of(contract, axis, *base, most_bytes)) {

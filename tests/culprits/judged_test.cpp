@@ -2,6 +2,7 @@
 // its outcome compared with its first comment. Prints the score.
 #include "judged_suite.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace ako::culprits {
@@ -57,6 +58,28 @@ TEST(Runner, SidesThatWereSwappedAreStale) {
 }
 
 TEST(Culprits, EveryTrickOfTheWholeJudgeHasATwin) { expect_twins(cpu_shelf(), 40); }
+
+/// What nobody reported: a guard that only knows the known tricks knows too little.
+TEST(Culprits, TwentyAtLeastWereThoughtOfHere) {
+  const auto readme = base::read_file(AKO_SOURCE_DIR "/tests/culprits/README.md").value();
+  const auto from = readme.find("## Thought of here"), to = readme.find("\n## ", from + 1);
+  ASSERT_NE(from, std::string::npos);
+  const auto all = all_culprits(cpu_shelf());
+  std::set<std::string> named;
+  bool inside = false;
+  for (std::size_t at = from, begin = 0; at < to; ++at) {
+    if (readme[at] != '`') continue;
+    if (inside) {
+      const std::string name = readme.substr(begin, at - begin);
+      EXPECT_TRUE(named.insert(name).second) << name << " stands there twice";
+      EXPECT_NE(std::find(all.begin(), all.end(), name), all.end()) << name << " is no file";
+      EXPECT_NE(std::find(all.begin(), all.end(), name + ".honest"), all.end()) << name;
+    }
+    inside = !inside;
+    begin = at + 1;
+  }
+  EXPECT_GE(named.size(), 20u);
+}
 
 /// What can decide on the host. A worker that is not to start processes leaves none behind, and one
 /// that reports another number of calls than were ordered has broken the protocol.

@@ -21,7 +21,7 @@ using model::TensorRole;
 constexpr double k_command_ns = 2e5; ///< the parent's own share of a command's wall time
 
 std::string contract_text(const std::vector<int>& shapes, const std::string& more,
-                          const std::string& y_role) {
+                          const std::string& y_role, const std::string& x_keys) {
   std::string out = R"(format = 1
 [kernel]
 entry = { file = "solution/k.cpp", symbol = "k" }
@@ -37,7 +37,8 @@ pairs = 4
   const int most = std::max(4096, *std::max_element(shapes.begin(), shapes.end()));
   out.replace(out.find('@'), 1, std::to_string(most));
   if (y_role == "out")
-    out += "[[tensor]]\nname = \"x\"\nrole = \"in\"\ndtype = \"float32\"\nshape = [\"N\"]\n";
+    out +=
+        "[[tensor]]\nname = \"x\"\nrole = \"in\"\ndtype = \"float32\"\nshape = [\"N\"]\n" + x_keys;
   out += fmt::format("[[tensor]]\nname = \"y\"\nrole = \"{}\"\ndtype = \"float32\"\nshape = "
                      "[\"N\"]\n",
                      y_role);
@@ -320,8 +321,9 @@ client::WorkerFailure failure(client::FailureKind kind, std::string text) {
   return out;
 }
 
-World::World(std::vector<int> shapes, const std::string& more, const std::string& y_role) {
-  auto parsed = model::parse_contract(contract_text(shapes, more, y_role), "task.toml");
+World::World(std::vector<int> shapes, const std::string& more, const std::string& y_role,
+             const std::string& x_keys) {
+  auto parsed = model::parse_contract(contract_text(shapes, more, y_role, x_keys), "task.toml");
   if (parsed) m_contract = std::move(*parsed);
   else ADD_FAILURE() << parsed.error().text();
 }

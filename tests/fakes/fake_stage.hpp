@@ -63,9 +63,9 @@ client::WorkerFailure failure(client::FailureKind kind, std::string text);
 class World {
 public:
   /// x and y of float32[N], a float64 reference, `shapes` as [[shape]] values of N; `more` is
-  /// appended to the contract.
+  /// appended to the contract, `x_keys` to x.
   explicit World(std::vector<int> shapes = {64}, const std::string& more = {},
-                 const std::string& y_role = "out");
+                 const std::string& y_role = "out", const std::string& x_keys = {});
 
   Script candidate, incumbent, reference;
   std::function<double(const Moment&)> waiting; ///< share of a block taken by foreign work

@@ -138,6 +138,53 @@ TEST(Guards, EachLetsTheHonestTwinPass) {
   }
 }
 
+/// Right, and by a hundredth off at every second call, where `at.shape` is large.
+Script unsteady(std::int64_t from) {
+  return fakes::writes([from](double x, std::int64_t, const Moment& at) {
+    const bool off = at.shape->axes.at("N") >= from && at.call % 2 == 1;
+    return right(x) + (off ? 1e-2 : 0);
+  });
+}
+
+TEST(Guards, AReferenceThatContradictsItselfIsNotHeldAgainstTheCandidate) {
+  for (const char* role : {"out", "inout"}) {
+    SCOPED_TRACE(role);
+    World world({64, 4096}, "", role);
+    world.reference = unsteady(4096);
+    const auto report = world.evaluate();
+    EXPECT_EQ(report.verdict.outcome.kind, OutcomeKind::task_error);
+    EXPECT_EQ(report.verdict.outcome.fault, model::Fault::task);
+    EXPECT_THAT(report.verdict.outcome.reason, HasSubstr("run again on the same inputs"));
+    EXPECT_THAT(report.verdict.outcome.reason, HasSubstr("N=4096"));
+    // A steady one is believed, and so is one whose noise is far below the tolerance.
+    World steady({64, 4096}, "", role);
+    steady.candidate = unsteady(4096);
+    EXPECT_EQ(steady.evaluate().verdict.outcome.kind, OutcomeKind::incorrect);
+    steady.reference = fakes::writes([](double x, std::int64_t, const Moment& at) {
+      return right(x) * (1 + 1e-12 * static_cast<double>(at.call % 2));
+    });
+    EXPECT_EQ(steady.evaluate().verdict.outcome.kind, OutcomeKind::incorrect);
+  }
+}
+
+TEST(Guards, InputsThatNeverChangeAreSaid) {
+  const auto said = [](const std::string& fill) {
+    World world({64}, "", "out", fill);
+    world.candidate.ns = [](const Moment&) { return 50e3; };
+    const auto report = world.evaluate();
+    EXPECT_EQ(report.verdict.outcome.kind, OutcomeKind::improved) << report.verdict.outcome.reason;
+    const auto& evidence = report.verdict.outcome.evidence;
+    const bool sign = std::any_of(evidence.begin(), evidence.end(),
+                                  [](const auto& each) { return each.guard == "content_repeats"; });
+    const bool unproven =
+        report.correctness.at("unproven").dump().find("the same inputs") != std::string::npos;
+    EXPECT_EQ(sign, unproven);
+    return sign;
+  };
+  EXPECT_TRUE(said("fill = { kind = \"uniform\", low = 1, high = 1 }\n"));
+  EXPECT_FALSE(said("fill = { kind = \"uniform\", low = 1, high = 1.001 }\n"));
+}
+
 TEST(Guards, ADeclaredDeterminismIsHeld) {
   World world;
   world.candidate = fakes::writes([](double x, std::int64_t, const Moment& at) {

@@ -153,7 +153,7 @@ TEST(Evaluation, WithoutAReferenceTimesAloneDecide) {
 }
 
 TEST(Evaluation, WhoTriesOftenIsBelievedLessOften) {
-  // A gain that the second opinion shows at 1 % and not at a hundredth of that.
+  // A gain that the second opinion shows at 0.7 % and not at a hundredth of that.
   const auto spent = [](int tried) {
     World world;
     world.candidate.ns = [](const Moment&) { return 50e3; };

@@ -110,9 +110,44 @@ TEST(Property, PermutationAndSorted) {
   EXPECT_FALSE(check("sorted", {1, 2, std::nan(""), 7, 8, 9}));
 }
 
+/// Indices `got` into t, where the reference names `expected`.
+judge::CompareResult picked(const std::string& text, const Values& got, const Values& expected,
+                            const Values& source) {
+  auto tensor = tensor_of(Dtype::int32, {2, 2}), t = tensor_of(Dtype::float32, {2, 4});
+  tensor.name = "y";
+  t.name = "t";
+  const auto a = test::encoded(tensor, Dtype::int32, got),
+             e = test::encoded(tensor, Dtype::int32, expected),
+             b = test::encoded(t, Dtype::float32, source);
+  judge::CompareRequest request;
+  request.got = judge::view(tensor, a);
+  request.expected = judge::view(tensor, e);
+  request.how = Compare::property;
+  request.property = text;
+  request.others = {judge::view(t, b)};
+  return judge::compare(request).value();
+}
+
+TEST(Property, AnyOfEqualValuesMayBePickedAndNothingElse) {
+  const Values source = {5, 7, 5, 1, 0.0, -0.0, -3, -4}, expected = {1, 0, 0, 1};
+  EXPECT_TRUE(picked("picks:t", {1, 0, 0, 1}, expected, source).pass);
+  EXPECT_TRUE(picked("picks:t", {2, 1, 1, 0}, expected, source).pass); // the other 5, other order
+  EXPECT_FALSE(picked("picks:t; sorted", {2, 1, 1, 0}, expected, source).pass);
+  const Values wrong[] = {{1, 3, 0, 1}, {1, 1, 0, 1}, {0, 2, 0, 1},  {1, 0, 0, 2},
+                          {1, 4, 0, 1}, {1, 0, 0, 0}, {-1, 1, 0, 1}, {0, 1, 2, 3}};
+  for (const Values& got : wrong) {
+    const auto result = picked("picks:t", got, expected, source);
+    EXPECT_FALSE(result.pass) << got[0] << ' ' << got[1];
+    EXPECT_FALSE(result.reference_at_fault);
+  }
+  // compare = "set" knows nothing of what is picked.
+  EXPECT_FALSE(compare_values(Dtype::int32, {2, 2}, Compare::set, {2, 1, 0, 1}, expected).pass);
+  EXPECT_TRUE(picked("picks:t", {1, 0, 0, 1}, {1, 1, 0, 1}, source).reference_at_fault);
+}
+
 TEST(Property, UnknownClausesAndNamesAreErrors) {
-  for (const char* text : {"", "sortd", "permutation_of:u", "product:t=t", "row_sum:x",
-                           "sampled_from:", "permutation_of t"}) {
+  for (const char* text : {"", "sortd", "picks:t", "picks:u", "permutation_of:u", "product:t=t",
+                           "row_sum:x", "sampled_from:", "permutation_of t"}) {
     const auto result =
         property(text, Dtype::float32, {3}, {1, 2, 3}, Dtype::float32, {3}, {1, 2, 3});
     ASSERT_FALSE(result) << text;
@@ -325,7 +360,18 @@ TEST(Precision, NarrowerArithmeticIsTold) { // BytedTsinghua-SIA/CUDA-Agent#16
   EXPECT_EQ(same.kind, judge::PrecisionClass::same);
   EXPECT_EQ(judge::classify_precision(baseline, candidate, Dtype::float32, Dtype::float64).kind,
             judge::PrecisionClass::better);
-  EXPECT_EQ(judge::classify_precision(candidate, baseline, Dtype::float32, Dtype::float32).kind,
+  // A reference in single precision errs like the baseline, and far less than the candidate.
+  const auto native = [&](const judge::CompareResult& got) {
+    return judge::classify_precision(got, baseline, Dtype::float32, Dtype::float32, k);
+  };
+  EXPECT_EQ(native(candidate).kind, judge::PrecisionClass::lower);
+  EXPECT_EQ(native(baseline).kind, judge::PrecisionClass::same);
+  auto other_order = baseline; // as far from a reference that has the baseline's very order
+  auto none = baseline;
+  none.error_rms = 0;
+  EXPECT_EQ(judge::classify_precision(other_order, none, Dtype::float32, Dtype::float32, k).kind,
+            judge::PrecisionClass::same);
+  EXPECT_EQ(judge::classify_precision(candidate, baseline, Dtype::int32, Dtype::int32).kind,
             judge::PrecisionClass::unknown);
   using model::PrecisionRule;
   EXPECT_FALSE(judge::precision_evidence(lower, PrecisionRule::free, {}, "s").at(0).decisive);

@@ -4,6 +4,7 @@
 #include "judge/probes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace {
 
@@ -22,6 +23,7 @@ struct Task {
   model::ResolvedShape shape;
   Kernel kernel;
   bool float32_sum_reversed = false;
+  bool native = false; ///< the reference writes the output's own type
   int calls = 0;
 
   Task(Dtype dtype, std::vector<std::int64_t> a, std::vector<std::int64_t> b,
@@ -62,9 +64,10 @@ struct Task {
       inputs::decode_range(shape.tensors[t].dtype, out.tensors[t], 0, operand[t]);
     }
     const Values values = kernel(operand[0], operand[1], shape);
-    test::Bytes wide(values.size() * 8);
-    inputs::encode_range(Dtype::float64, values, wide, 0);
-    out.tensors.push_back(std::move(wide));
+    const Dtype written = native ? shape.tensors[2].dtype : Dtype::float64;
+    test::Bytes answer(values.size() * static_cast<std::size_t>(model::bits_of(written)) / 8);
+    inputs::encode_range(written, values, answer, 0);
+    out.tensors.push_back(std::move(answer));
     return out;
   }
 
@@ -260,6 +263,58 @@ TEST(ChangeInputs, SwapsDataButNeverOffsets) {
   EXPECT_TRUE(judge::change_inputs(InputChange::short_sum, shape, views));
   EXPECT_EQ(a[31], std::byte{0});
   EXPECT_EQ(a[27], std::byte{2});
+}
+
+/// The two largest of each row, the first of equal ones.
+Values two_largest(const Values& a, const Values&, const model::ResolvedShape& shape) {
+  const auto n = static_cast<std::size_t>(shape.tensors[0].shape[1]);
+  Values out;
+  for (std::size_t row = 0; row < a.size(); row += n) {
+    std::size_t first = 0, second = 1;
+    if (a[row + 1] > a[row]) std::swap(first, second);
+    for (std::size_t i = 2; i < n; ++i) {
+      if (a[row + i] > a[row + first]) second = std::exchange(first, i);
+      else if (a[row + i] > a[row + second]) second = i;
+    }
+    out.push_back(static_cast<double>(first));
+    out.push_back(static_cast<double>(second));
+  }
+  return out;
+}
+
+TEST(SelfTest, TiesOfASetAreWarnedOf) {
+  const auto warnings = [](double high) {
+    Task task(Dtype::int32, {64, 40}, {64, 40}, {64, 2}, two_largest, 1);
+    task.contract.tensors[2].compare = model::Compare::set;
+    task.contract.reference.precision = model::ErrorPrecision::native;
+    task.native = true;
+    for (std::size_t t = 0; t < 2; ++t) {
+      task.contract.tensors[t].fill.kind = model::Fill::uniform;
+      task.contract.tensors[t].fill.low = 0;
+      task.contract.tensors[t].fill.high = high;
+    }
+    return task.report().warnings;
+  };
+  const auto tied = warnings(50);
+  ASSERT_EQ(tied.size(), 1u);
+  EXPECT_NE(tied[0].find("picks:a"), std::string::npos) << tied[0];
+  EXPECT_TRUE(warnings(2e9).empty()) << warnings(2e9)[0];
+}
+
+TEST(SelfTest, InputsThatNeverChangeAreWarnedOf) {
+  const auto warnings = [](double low) {
+    Task task(Dtype::float32, {16, 32}, {32, 8}, {16, 8}, matmul, 32);
+    for (std::size_t t = 0; t < 2; ++t) {
+      task.contract.tensors[t].fill.kind = model::Fill::uniform;
+      task.contract.tensors[t].fill.low = t == 0 ? low : 1;
+      task.contract.tensors[t].fill.high = 1;
+    }
+    return task.report().warnings;
+  };
+  const auto constant_inputs = warnings(1);
+  ASSERT_EQ(constant_inputs.size(), 1u);
+  EXPECT_NE(constant_inputs[0].find("no input changes"), std::string::npos);
+  EXPECT_TRUE(warnings(-1).empty()); // one of them drawn is enough
 }
 
 } // namespace

@@ -150,6 +150,29 @@ TEST(Tolerance, GivenValuesReplaceDerivedOnes) {
   }
 }
 
+TEST(Tolerance, LongTensorsAreNoLongSums) {
+  // A reciprocal of twelve bits in a sigmoid, beside one that is rounded right.
+  const std::int64_t n = 1 << 20;
+  CloseCase c(Dtype::float32, {n});
+  c.contract.reference.precision = model::ErrorPrecision::native;
+  c.derive();
+  Values exact(static_cast<std::size_t>(n)), rough, right;
+  const Values x = test::normal_values(n);
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    exact[i] = 1 / (1 + std::exp(-x[i]));
+    rough.push_back(exact[i] * (1 + std::ldexp(i % 2 ? 1.0 : -1.0, -12)));
+    right.push_back(static_cast<float>(exact[i]) * (1 + std::ldexp(i % 3 ? 1.0 : -1.0, -23)));
+  }
+  EXPECT_FALSE(c.compare(rough, exact).pass);
+  EXPECT_TRUE(c.compare(right, exact).pass);
+  // What is summed over counts in full, and so does what the contract says.
+  c.shape.accumulate = n;
+  EXPECT_EQ(judge::accumulate_length(c.contract, c.shape, 1), n);
+  c.contract.tolerance.accumulate = "K";
+  c.shape.accumulate = 2;
+  EXPECT_EQ(judge::accumulate_length(c.contract, c.shape, 1), 2);
+}
+
 TEST(Tolerance, NativeReferencesErrTooAndLongerSumsMore) {
   CloseCase c(Dtype::float32, {16, 64}, 64);
   const double rtol = c.tolerance.rtol, row = c.tolerance.row_factor;

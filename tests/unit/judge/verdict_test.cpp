@@ -121,6 +121,24 @@ TEST(Verdict, TheOtherEndings) {
   EXPECT_NE(judge::conclude(input).outcome.reason.find("about 40 placements"), std::string::npos);
 }
 
+TEST(Verdict, ALowerPrecisionIsNoWinUnlessItIsWanted) {
+  auto input = win();
+  judge::Precision precision;
+  precision.kind = judge::PrecisionClass::lower;
+  input.precision = precision;
+  const auto outcome = judge::conclude(input).outcome;
+  EXPECT_EQ(outcome.kind, OutcomeKind::undecided);
+  EXPECT_NE(outcome.reason.find("tolerance.ratio_to_baseline"), std::string::npos);
+  input.lower_precision_wanted = true;
+  EXPECT_EQ(kind_of_outcome(input), OutcomeKind::improved);
+  input.lower_precision_wanted = false;
+  for (const auto kind : {judge::PrecisionClass::same, judge::PrecisionClass::better,
+                          judge::PrecisionClass::unknown}) {
+    input.precision->kind = kind;
+    EXPECT_EQ(kind_of_outcome(input), OutcomeKind::improved);
+  }
+}
+
 TEST(Verdict, ALowerPrecisionIsSaid) {
   auto input = win();
   judge::Precision precision;

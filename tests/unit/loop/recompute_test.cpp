@@ -118,6 +118,7 @@ protected:
   model::Contract contract;
 };
 
+using evaluation::Round;
 using K = model::OutcomeKind;
 using RecomputedResult = Recomputed::Result;
 
@@ -161,6 +162,41 @@ TEST_F(Recompute, WhatOtherEvidenceEndedMayBeOfFewerPlacements) {
             RecomputedResult::same);
   EXPECT_EQ(judged(verdict(samples(0.5, 2), K::improved), samples(0.5, 3)).result,
             RecomputedResult::different);
+}
+
+TEST_F(Recompute, SecondOpinionsOfEarlierRecordsStandUnderTheirPlan) {
+  auto flagged = samples(0.5, 3, model::sample_flag::second_opinion);
+  for (auto& row : flagged) // no two placements alike, so that an interval has a width
+    if (row.side == model::Side::candidate) row.device_ns *= 1 + 0.01 * row.placement;
+  const auto judged_again = [&](const model::Verdict& second) {
+    const auto path = m_dir.path() / ("s" + std::to_string(m_count++)) / "ledger.sqlite";
+    auto writer = ledger::Writer::open(path, ledger::Open::create).value();
+    EXPECT_TRUE(writer.append(ledger::ContractSeen{contract.hash, model::echo_toml(contract)}));
+    ledger::Iteration it;
+    it.number = 1;
+    it.contract = contract.hash;
+    it.verdict = verdict(samples(0.5, 3), K::improved);
+    auto rows = samples(0.5, 3);
+    rows.insert(rows.end(), flagged.begin(), flagged.end());
+    EXPECT_TRUE(writer.append(it, {}, std::move(rows)));
+    ledger::SecondOpinion opinion;
+    opinion.iteration = 1;
+    opinion.verdict = second;
+    EXPECT_TRUE(writer.append(opinion));
+    auto reader = ledger::Reader::open(path).value();
+    return recompute_all(reader).value().back().result;
+  };
+  const auto now = verdict(flagged, K::improved, Round::second_opinion);
+  EXPECT_EQ(judged_again(now), RecomputedResult::same);
+  auto contract_of_then = contract;
+  contract.limits.placements /= 2; // whose looks the earlier plan had
+  const auto then = verdict(flagged, K::improved, Round::second_opinion);
+  contract = contract_of_then;
+  ASSERT_NE(then.interval.low, now.interval.low);
+  EXPECT_EQ(judged_again(then), RecomputedResult::same);
+  auto neither = now;
+  neither.interval.low += 1e-6;
+  EXPECT_EQ(judged_again(neither), RecomputedResult::different);
 }
 
 TEST_F(Recompute, WithoutTimesThereIsNothingToWorkOut) {

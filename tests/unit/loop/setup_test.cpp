@@ -111,6 +111,23 @@ TEST(Figures, OneDtypeIsSaidOnceAndSeveralByTensor) {
   EXPECT_EQ(dtype_text(one), "x bfloat16, y float32");
 }
 
+TEST(NotJudged, AReferenceThatKnowsNoBetterIsSaid) {
+  model::Contract contract;
+  contract.tensors.resize(1);
+  contract.tensors[0].name = "y";
+  contract.tensors[0].role = model::TensorRole::out;
+  contract.tensors[0].dtype = model::Dtype::float32;
+  EXPECT_THAT(not_judged(contract),
+              testing::ElementsAre(testing::HasSubstr("reference works in the precision")));
+  auto known = contract;
+  known.reference.precision = model::ErrorPrecision::float64;
+  EXPECT_THAT(not_judged(known), testing::IsEmpty());
+  for (const auto dtype : {model::Dtype::float64, model::Dtype::int32}) {
+    contract.tensors[0].dtype = dtype;
+    EXPECT_THAT(not_judged(contract), testing::IsEmpty());
+  }
+}
+
 TEST(NotJudged, WhatIsDeclaredAndNotJudgedIsSaidAndNothingElse) {
   model::Contract contract;
   EXPECT_THAT(not_judged(contract), testing::IsEmpty());

@@ -121,7 +121,7 @@ cache = "warm"
 address = "fresh"
 fill = { kind = "normal", mean = 0.1, stddev = 0.3 }
 compare = "property"
-property = "product:w,i=o"
+property = "product:w,i=o; row_sum:-1.5;sorted"
 nan_meaningful = true
 flush_subnormals = true
 [[tensor]]

@@ -141,6 +141,28 @@ TEST(EdgeShapes, AreTheLawfulEdges) {
                                          "edge:M=4096", "edge:T=float16"}));
 }
 
+TEST(EdgeShapes, TailsMeetWhereSeveralAxesVary) {
+  Contract contract = resolvable();
+  const auto met = [&] {
+    const auto edges = edge_shapes(contract, 1 << 30);
+    return std::count_if(edges.begin(), edges.end(),
+                         [](const ShapeCase& each) { return each.tag == "edge:tails"; });
+  };
+  EXPECT_EQ(met(), 0); // one axis alone has its own tails
+  Axis more;
+  more.name = "B";
+  more.tile = 16;
+  more.max = 100;
+  contract.axes.push_back(more);
+  for (ShapeCase& shape : contract.shapes) shape.axes["B"] = 16;
+  ASSERT_EQ(met(), 1);
+  for (const ShapeCase& each : edge_shapes(contract, 1 << 30)) {
+    if (each.tag != "edge:tails") continue;
+    EXPECT_EQ(each.axes.at("B"), 17);
+    EXPECT_EQ(each.axes.at("M"), 136);
+  }
+}
+
 TEST(EdgeShapes, TheLargestIsWhatFits) {
   const Contract contract = resolvable();
   const std::int64_t most = 100000;
