@@ -9,6 +9,7 @@
 #include "loop/interrupt.hpp"
 #include "loop/lane.hpp"
 #include "loop/reading.hpp"
+#include "loop/state.hpp"
 #include "workspace/listing.hpp"
 #include "workspace/revert.hpp"
 #include "workspace/snapshot.hpp"
@@ -244,11 +245,13 @@ private:
 
   /// The verdict is on record, the driver was killed before it could say so.
   Status settle(ledger::Reader& reader, const ledger::IterationRow& row) {
-    const bool stays =
-        row.decision != model::Decision::revert || row.outcome == model::OutcomeKind::build_failed;
-    if (stays) AKO_TRY_STATUS(put_kept(k_answer, m_state.answer.candidate));
-    else AKO_TRY_STATUS(put_standing());
     AKO_TRY(const auto recorded, reader.iteration(row.number));
+    const bool built = row.outcome != model::OutcomeKind::timeout ||
+                       (recorded && recorded->payload.artifact.has_value());
+    const bool goes_back =
+        row.decision == model::Decision::revert && loop::makes_way(row.outcome, built);
+    if (goes_back) AKO_TRY_STATUS(put_standing());
+    else AKO_TRY_STATUS(put_kept(k_answer, m_state.answer.candidate));
     AKO_TRY(const ledger::Standing standing, reader.standing());
     const double seconds = recorded ? recorded->payload.seconds : 0;
     return append("tried", m_state.turn,

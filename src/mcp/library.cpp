@@ -64,7 +64,8 @@ Expected<std::string> log_text(const loop::Session& session) {
   AKO_TRY(ledger::Reader reader, session.reader());
   AKO_TRY(ledger::Standing standing, reader.standing());
   AKO_TRY(auto rows, reader.page(k_log_rows));
-  return report::log_page(rows, standing.iterations);
+  const auto whose = session.whose_record();
+  return (whose ? *whose + "\n" : "") + report::log_page(rows, standing.iterations);
 }
 
 Expected<std::string> iteration_text(const loop::Session& session, std::int64_t number,
