@@ -5,6 +5,7 @@
 #include "loop/catch_up.hpp"
 #include "loop/deciding_files.hpp"
 #include "loop/reading.hpp"
+#include "model/nearest.hpp"
 #include "stats/best_of.hpp"
 #include "workspace/snapshot.hpp"
 
