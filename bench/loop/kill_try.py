@@ -4,10 +4,11 @@
     bench/loop/kill_try.py [--ako PATH] [--kills 200] [--seed N]
 
 A small task is checked and its baseline measured; then `ako try` is killed (SIGKILL, the process
-alone, as the kernel's memory killer would) at moments drawn over the whole of its run. After every
-kill: `ako verify` passes; no event that was on record is gone; a file of the user's that ako does not
+alone, as the kernel's memory killer would) at moments drawn over the whole of its run, until --kills
+of them came while it ran: a run that ended before its moment does not count and is followed by
+another, up to three runs for each kill. After every run: `ako verify` passes; no event that was on record is gone; a file of the user's that ako does not
 own is untouched; solution/ holds the candidate or the incumbent, nothing between; no child is left
-after two seconds. Every tenth kill is followed by a try that is let run to its end.
+after two seconds. Every tenth run, and the last one, is let run to its end.
 """
 import argparse
 import json
@@ -55,6 +56,18 @@ def children_left(mark: str) -> list[int]:
     return left
 
 
+def until_landed(kills: int, one) -> tuple[int, int]:
+    """Calls one(number, whole), which says whether its kill came while the try ran, until `kills` of them did; how many
+    did, and the runs. Whole runs are the first, every tenth and the last one."""
+    landed, number, whole = 0, 0, False
+    most = 3 * kills + 10
+    while (landed < kills and number < most) or not whole:
+        number += 1
+        whole = number % 10 == 1 or landed >= kills or number >= most
+        landed += one(number, whole)
+    return landed, number
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ako", default=shutil.which("ako") or str(ROOT / "build/ci/bin/ako"))
@@ -64,7 +77,7 @@ def main() -> int:
     options.ako = str(Path(options.ako).resolve())
     draw = random.Random(options.seed)
     faults: list[str] = []
-    landed = 0
+    span = 3.0
     with tempfile.TemporaryDirectory(prefix="ako-kill-") as temporary:
         folder = Path(temporary) / "task"
         make_task(folder)
@@ -79,14 +92,13 @@ def main() -> int:
             if reply["exit"] != 0:
                 steps = [step for step in (reply["data"] or {}).get("steps", []) if not step["passed"]]
                 sys.exit(f"ako {words[0]}: {reply['outcome']} {steps or reply['error']}")
-        span, number = 3.0, 0
-        for kill in range(options.kills + 1):
-            number += 1
+
+        def one(number: int, whole: bool) -> bool:
+            nonlocal span
             incumbent = (folder / "solution/poly.cpp").read_text()
             candidate = KERNEL.format(slow=0.0, mark=f"try{number}", out="float")
             (folder / "solution/poly.cpp").write_text(candidate)
             before = events(folder)
-            whole = kill % 10 == 0
             begin = time.monotonic()
             process = subprocess.Popen([options.ako, "try", "--hypothesis", f"try {number}", "--cites", "loop", "--explore", "--json"], cwd=folder,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
@@ -96,14 +108,14 @@ def main() -> int:
                     process.wait(draw.uniform(0, span))
                 except subprocess.TimeoutExpired:
                     process.send_signal(signal.SIGKILL)
-                    landed += 1
-            process.wait()
+            # Who was done between the moment and the signal was not killed.
+            landed = process.wait() == -signal.SIGKILL and not whole
             if whole:
                 span = time.monotonic() - begin
             deadline = time.monotonic() + 2
             while (left := children_left(str(number))) and time.monotonic() < deadline:
                 time.sleep(0.02)
-            where = f"kill {kill}"
+            where = f"run {number}"
             if left:
                 faults.append(f"{where}: children left: {left}")
             after = events(folder)
@@ -120,10 +132,15 @@ def main() -> int:
                 if not any((folder / "solution/poly.cpp").read_text() == KERNEL.format(slow=0.0, mark=mark, out="float")
                            for mark in ["old", *(f"try{n}" for n in range(1, number))]):
                     faults.append(f"{where}: solution/ is neither candidate nor incumbent")
-            if whole and kill and len(after) <= len(before):
+            if whole and number > 1 and len(after) <= len(before):
                 faults.append(f"{where}: the try after the kills recorded nothing")
+            return landed
+
+        landed, number = until_landed(options.kills, one)
         recorded = len(events(folder))
-    print(f"{landed} kills landed of {options.kills}, over runs of about {span:.1f} s, seed {options.seed}; {recorded} events on record at the end")
+    if landed < options.kills:
+        faults.append(f"only {landed} of {options.kills} kills came while a try ran, in {number} runs")
+    print(f"{landed} kills landed of {options.kills} in {number} runs of about {span:.1f} s, seed {options.seed}; {recorded} events on record at the end")
     for fault in faults:
         print("FAULT: " + fault)
     print("held" if not faults else f"MISSED: {len(faults)} faults")

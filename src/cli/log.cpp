@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/words.hpp"
 #include "loop/session.hpp"
 #include "report/text/tables.hpp"
 
@@ -44,6 +45,7 @@ base::Expected<Reply> run_log(const Context& context, const Arguments& arguments
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::record));
   AKO_TRY(ledger::Reader reader, session.reader());
   Reply reply;
+  say_whose_record(session, reply);
   if (arguments.has("all") && !context.json) {
     // Streamed: the whole log never stands in memory.
     std::fputs(report::log_head(terminal_width()).c_str(), stdout);

@@ -67,6 +67,7 @@ base::Expected<Reply> run_report(const Context& context, const Arguments& argume
   AKO_TRY_STATUS(base::write_file_atomic(into / "report.md", report::report_md(data)));
   AKO_TRY_STATUS(base::write_file_atomic(into / "report.html", report::report_html(data)));
   Reply reply;
+  say_whose_record(session, reply);
   base::Json claim;
   if (auto found = report::claim(data)) {
     reply.text += fmt::format("{:+.1f} % against the baseline {}, {}\n", 100 * found->verdict.gain,

@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/words.hpp"
 #include "loop/replay.hpp"
 #include "loop/session.hpp"
 #include "report/text/tables.hpp"
@@ -117,6 +118,7 @@ base::Expected<Reply> run_show(const Context& context, const Arguments& argument
   AKO_TRY(std::string diff, blob_named(reader, recorded->event, "diff"));
   AKO_TRY(std::string evaluation, blob_named(reader, recorded->event, "evaluation"));
   Reply reply;
+  say_whose_record(session, reply);
   const auto& outcome = recorded->payload.verdict.outcome;
   base::Json judged = base::Json::object();
   if (auto parsed = base::parse_json(evaluation, "evaluation"); parsed && !evaluation.empty())

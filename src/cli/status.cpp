@@ -54,9 +54,29 @@ base::Json standing_stops_json(const std::vector<loop::Stop>& stops) {
   return out;
 }
 
+/// What there is to show: of a finished task that has no ledger of its own, the record it came
+/// with. The gates go by the task's own.
+struct Shown {
+  ledger::Standing standing;
+  std::optional<ledger::Baseline> baseline;
+};
+
+base::Expected<Shown> shown(const loop::Session& session, const loop::Facts& facts) {
+  Shown out{facts.standing, std::nullopt};
+  const auto shipped = session.shipped_record();
+  if (!shipped && !facts.standing.baseline_event) return out;
+  AKO_TRY(ledger::Reader reader, shipped ? ledger::Reader::open(*shipped) : session.reader());
+  AKO_TRY(auto baseline, reader.last<ledger::Baseline>());
+  if (baseline) out.baseline = std::move(baseline->payload);
+  if (!shipped) return out;
+  AKO_TRY(out.standing, reader.standing());
+  return out;
+}
+
 base::Expected<Reply> run_status(const Context& context, const Arguments&) {
   AKO_TRY(loop::Session session, loop::Session::open(context.dir, loop::Need::contract));
   AKO_TRY(loop::Facts facts, session.facts());
+  AKO_TRY(const Shown seen, shown(session, facts));
   auto closed = loop::closed_gates(loop::Claim::iteration, facts);
   std::vector<std::string> missing;
   base::Json gates = base::Json::array();
@@ -67,7 +87,7 @@ base::Expected<Reply> run_status(const Context& context, const Arguments&) {
                      {"command", gate.command}});
   }
   loop::Next next =
-      loop::next_step(facts.standing, missing, closed.empty() ? "" : closed.front().command);
+      loop::next_step(seen.standing, missing, closed.empty() ? "" : closed.front().command);
   AKO_TRY(const Way way, way_of(session, facts));
   std::string missing_for_port;
   // A confirmed incumbent that is not in the target is worth more than the next idea.
@@ -80,15 +100,10 @@ base::Expected<Reply> run_status(const Context& context, const Arguments&) {
   if (facts.standing.iterations > 0) {
     AKO_TRY(stops, loop::standing_stops(session));
   }
-  std::optional<ledger::Baseline> baseline;
-  if (facts.standing.baseline_event) {
-    AKO_TRY(ledger::Reader reader, session.reader());
-    AKO_TRY(auto recorded, reader.last<ledger::Baseline>());
-    if (recorded) baseline = std::move(recorded->payload);
-  }
   Reply reply;
+  say_whose_record(session, reply);
   reply.text =
-      report::status_text(facts.standing, baseline,
+      report::status_text(seen.standing, seen.baseline,
                           {session.workdir().name(), next.stands, next.missing, next.command});
   if (!way.text.empty()) reply.text += fmt::format("{:<12} {}\n", "target", way.text);
   if (!missing_for_port.empty())
@@ -99,14 +114,14 @@ base::Expected<Reply> run_status(const Context& context, const Arguments&) {
                 {"port", way.state.empty() ? base::Json() : base::Json(way.state)},
                 {"stops", standing_stops_json(stops)},
                 {"contract", facts.contract},
-                {"iterations", facts.standing.iterations},
-                {"outcomes", facts.standing.outcomes},
-                {"incumbent", row_of_status(facts.standing.incumbent)},
-                {"last", row_of_status(facts.standing.last)},
-                {"not_better_in_a_row", facts.standing.not_better_in_a_row},
+                {"iterations", seen.standing.iterations},
+                {"outcomes", seen.standing.outcomes},
+                {"incumbent", row_of_status(seen.standing.incumbent)},
+                {"last", row_of_status(seen.standing.last)},
+                {"not_better_in_a_row", seen.standing.not_better_in_a_row},
                 {"closed_gates", std::move(gates)},
-                {"waivers", facts.standing.waivers},
-                {"head", facts.standing.head},
+                {"waivers", seen.standing.waivers},
+                {"head", seen.standing.head},
                 {"next", next.command}};
   return reply;
 }

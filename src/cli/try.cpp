@@ -41,8 +41,7 @@ std::string tail(const loop::TryResult& result) {
   if (!result.restored.empty())
     out += fmt::format("solution/ holds the incumbent again; what was tried is kept as {}\n",
                        result.kept_ref);
-  if (result.iteration.verdict.outcome.kind == model::OutcomeKind::build_failed)
-    out += "solution/ is left as it is: mend it and try again\n";
+  if (result.not_built()) out += "solution/ is left as it is: mend it and try again\n";
   if (!result.commit.empty()) out += fmt::format("commit {}\n", result.commit.substr(0, 12));
   if (result.stalled) {
     const bool again = result.stall && !result.stall->incumbent_again.empty();

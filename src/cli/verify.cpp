@@ -107,6 +107,7 @@ base::Expected<Reply> run_verify(const Context& context, const Arguments& argume
                   "chain\nhead {}\n",
                   verified.events, verified.blobs, verified.samples, verified.heads, verified.head);
   reply.warnings = verified.remarks;
+  say_whose_record(session, reply);
   reply.data = {{"events", verified.events},   {"blobs", verified.blobs},
                 {"samples", verified.samples}, {"heads", verified.heads},
                 {"head", verified.head},       {"remarks", verified.remarks}};

@@ -1,10 +1,17 @@
 #include "cli/words.hpp"
 
+#include "cli/command.hpp"
+#include "loop/session.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
 namespace ako::cli {
+
+void say_whose_record(const loop::Session& session, Reply& reply) {
+  if (auto words = session.whose_record()) reply.warnings.push_back(std::move(*words));
+}
 
 std::string ns_text(double ns) {
   if (!std::isfinite(ns) || ns <= 0) return "-";

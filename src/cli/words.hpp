@@ -7,7 +7,15 @@
 #include <string>
 #include <vector>
 
+namespace ako::loop {
+class Session;
+}
+
 namespace ako::cli {
+
+struct Reply;
+/// Where what was read is the record that a finished task came with, the reply says so.
+void say_whose_record(const loop::Session& session, Reply& reply);
 
 std::string ns_text(double ns);                    ///< "812 ns", "18.2 us", "3.41 ms"
 std::string percent_text(double share);            ///< "+12.3 %"

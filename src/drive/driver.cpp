@@ -7,6 +7,7 @@
 #include "drive/confine.hpp"
 #include "drive/leftovers.hpp"
 #include "loop/interrupt.hpp"
+#include "loop/state.hpp"
 #include "workspace/listing.hpp"
 #include "workspace/revert.hpp"
 #include "workspace/snapshot.hpp"
@@ -275,11 +276,13 @@ Status Driver::lose(const std::string& why, double seconds, bool by_user, const 
 }
 
 Status Driver::settle(ledger::Reader& reader, const ledger::IterationRow& row) {
-  const bool stays =
-      row.decision != model::Decision::revert || row.outcome == model::OutcomeKind::build_failed;
-  if (stays) AKO_TRY_STATUS(put_kept(k_answer, m_state.answer.candidate));
-  else AKO_TRY_STATUS(put_standing());
   AKO_TRY(const auto recorded, reader.iteration(row.number));
+  const bool built = row.outcome != model::OutcomeKind::timeout ||
+                     (recorded && recorded->payload.artifact.has_value());
+  const bool goes_back =
+      row.decision == model::Decision::revert && loop::makes_way(row.outcome, built);
+  if (goes_back) AKO_TRY_STATUS(put_standing());
+  else AKO_TRY_STATUS(put_kept(k_answer, m_state.answer.candidate));
   AKO_TRY(const ledger::Standing standing, reader.standing());
   const double seconds = recorded ? recorded->payload.seconds : 0;
   return append("tried", m_state.turn,

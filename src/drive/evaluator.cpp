@@ -24,7 +24,7 @@ std::string compiler_text(const std::vector<model::CompilerMessage>& messages) {
 /// The loop says itself how the last iteration ended; this is what it does not.
 std::string text_of_result(const loop::TryResult& result) {
   std::string out = compiler_text(result.messages);
-  if (result.iteration.verdict.outcome.kind == model::OutcomeKind::build_failed)
+  if (result.not_built())
     out += "The candidate does not build. Its files are as you left them: mend them.\n";
   if (result.stalled) {
     out += "Three in a row were correct and not better. What they teach:\n";

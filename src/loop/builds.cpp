@@ -85,7 +85,10 @@ base::Expected<BuildOutcome> Builder::build_to_the_end(model::Lane lane,
   AKO_TRY(model::BuildRun run, executors::run_build(plan, options));
   BuildOutcome out;
   out.result = driver->read(request, plan, run);
-  if (!out.result.artifact) return out;
+  if (!out.result.artifact) {
+    out.sources = std::move(request.sources);
+    return out;
+  }
   Built built;
   built.headers = in_task(run, m_workdir.task());
   built.artifact = *out.result.artifact;

@@ -34,6 +34,7 @@ struct FillFile {
 struct BuildOutcome {
   std::optional<Built> built;
   lanes::BuildResult result;
+  model::Sources sources{}; ///< not built: what was to be
 };
 
 /// Its functions may be called from several threads at once: builds of several sides run together.

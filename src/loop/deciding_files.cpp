@@ -26,12 +26,29 @@ base::Expected<std::vector<ledger::FileSeen>> files_of_fills(const workspace::Wo
   return out;
 }
 
+namespace {
+
+bool is_as_seen(const workspace::Workdir& workdir, const ledger::FileSeen& file) {
+  const auto now = base::sha256_file(workdir.task() / file.path);
+  return now && *now == file.hash;
+}
+
+} // namespace
+
+std::vector<std::string> changed_paths(const workspace::Workdir& workdir,
+                                       const std::vector<ledger::FileSeen>& seen) {
+  std::vector<std::string> out;
+  for (const auto& file : seen)
+    if (std::find(out.begin(), out.end(), file.path) == out.end() && !is_as_seen(workdir, file))
+      out.push_back(file.path);
+  return out;
+}
+
 std::vector<std::string> changed_files(const workspace::Workdir& workdir,
                                        const std::vector<ledger::FileSeen>& seen) {
   std::vector<std::string> out;
   for (const auto& file : seen) {
-    const auto now = base::sha256_file(workdir.task() / file.path);
-    if (now && *now == file.hash) continue;
+    if (is_as_seen(workdir, file)) continue;
     std::error_code code;
     const bool gone = !base::fs::exists(workdir.task() / file.path, code);
     out.push_back(file.path + " (" + file.role + (gone ? ", gone)" : ")"));

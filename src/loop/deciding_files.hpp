@@ -21,6 +21,10 @@ base::Expected<std::vector<ledger::FileSeen>> files_of_fills(const workspace::Wo
 std::vector<std::string> changed_files(const workspace::Workdir& workdir,
                                        const std::vector<ledger::FileSeen>& seen);
 
+/// Their paths alone, each once.
+std::vector<std::string> changed_paths(const workspace::Workdir& workdir,
+                                       const std::vector<ledger::FileSeen>& seen);
+
 /// Kind stale when a side was built from other bytes than those that were proven: a file changed
 /// between the look at it and the compiler's. Sides that `proven` does not know pass.
 base::Status built_as_proven(const std::string& role, const Built& built,

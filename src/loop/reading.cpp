@@ -14,10 +14,10 @@ std::vector<model::SourceText> candidate_texts(const Session& session) {
 
 base::Expected<std::vector<guides::Receipt>> receipts_of(const Session& session) {
   std::vector<guides::Receipt> out;
-  AKO_TRY(const base::fs::path path, session.workdir().ledger());
+  const auto path = session.workdir().ledger();
   std::error_code ignored;
-  if (!base::fs::exists(path, ignored)) return out;
-  AKO_TRY(ledger::Reader reader, ledger::Reader::open(path));
+  if (!path || !base::fs::exists(*path, ignored)) return out;
+  AKO_TRY(ledger::Reader reader, ledger::Reader::open(*path));
   AKO_TRY(const auto events, reader.all<ledger::ReferencesRead>());
   for (const auto& one : events)
     for (const auto& guide : one.payload.guides)

@@ -49,6 +49,10 @@ std::string ledgers_nearby(const base::fs::path& records) {
   return out;
 }
 
+base::fs::path shipped_in(const workspace::Workdir& workdir) {
+  return workdir.task() / "record" / "ledger.sqlite";
+}
+
 } // namespace
 
 base::Status Session::record_is_there() const {
@@ -70,21 +74,42 @@ base::Status Session::record_is_there() const {
                "before the first [iter N]"});
 }
 
-base::Expected<ledger::Reader> Session::reader() const {
-  AKO_TRY(base::fs::path path, m_workdir.ledger());
+base::Expected<std::optional<base::fs::path>> Session::own_ledger() const {
+  using Found = std::optional<base::fs::path>;
   std::error_code ignored;
-  if (!base::fs::exists(path, ignored) && m_need == Need::record) {
-    const base::fs::path shipped = m_workdir.task() / "record" / "ledger.sqlite";
-    if (base::fs::exists(shipped, ignored)) return ledger::Reader::open(shipped);
-  }
+  auto path = m_workdir.ledger();
+  if (!path && base::fs::exists(shipped_in(m_workdir), ignored)) return Found();
+  if (!path) return tl::unexpected(std::move(path).error());
+  if (base::fs::exists(*path, ignored)) return Found(*path);
   AKO_TRY_STATUS(record_is_there());
-  if (!base::fs::exists(path, ignored))
-    return base::fail(base::ErrorKind::refused, "nothing is on record for this task yet",
-                      {.where = m_workdir.task().string(),
-                       .found = "no ledger",
-                       .allowed = "a task that `ako check` has seen",
-                       .next = "ako check, then ako baseline"});
-  return ledger::Reader::open(path);
+  return Found();
+}
+
+std::optional<base::fs::path> Session::shipped_record() const {
+  const auto own = own_ledger();
+  std::error_code ignored;
+  const base::fs::path shipped = shipped_in(m_workdir);
+  if (!own || *own || !base::fs::exists(shipped, ignored)) return std::nullopt;
+  return shipped;
+}
+
+std::optional<std::string> Session::whose_record() const {
+  const auto shipped = shipped_record();
+  if (!shipped) return std::nullopt;
+  return fmt::format("this is the record that the task came with ({}): it has none of its own yet",
+                     shipped->string());
+}
+
+base::Expected<ledger::Reader> Session::reader() const {
+  AKO_TRY(const auto own, own_ledger());
+  if (own) return ledger::Reader::open(*own);
+  if (m_need == Need::record)
+    if (const auto shipped = shipped_record()) return ledger::Reader::open(*shipped);
+  return base::fail(base::ErrorKind::refused, "nothing is on record for this task yet",
+                    {.where = m_workdir.task().string(),
+                     .found = "no ledger",
+                     .allowed = "a task that `ako check` has seen",
+                     .next = "ako check, then ako baseline"});
 }
 
 base::Expected<ledger::Writer> Session::writer() const {
@@ -107,16 +132,14 @@ base::Expected<base::FileLock> Session::lock() const {
 }
 
 base::Expected<ledger::Standing> Session::standing() const {
-  AKO_TRY_STATUS(record_is_there());
-  AKO_TRY(base::fs::path path, m_workdir.ledger());
-  std::error_code ignored;
-  if (!base::fs::exists(path, ignored)) return ledger::Standing{};
-  AKO_TRY(ledger::Reader reader, ledger::Reader::open(path));
+  AKO_TRY(const auto own, own_ledger());
+  if (!own) return ledger::Standing{};
+  AKO_TRY(ledger::Reader reader, ledger::Reader::open(*own));
   return reader.standing();
 }
 
 base::Expected<Facts> Session::facts() const {
-  AKO_TRY_STATUS(record_is_there());
+  AKO_TRY(const auto own, own_ledger());
   Facts out;
   out.contract = m_contract.hash;
   // Without the device that a task needs its record can still be read; no gate that asks for the
@@ -126,14 +149,12 @@ base::Expected<Facts> Session::facts() const {
   out.unread = std::move(unread.iteration);
   out.unread_for_port = std::move(unread.port);
   out.reading_trouble = std::move(unread.trouble);
-  AKO_TRY(base::fs::path path, m_workdir.ledger());
-  std::error_code ignored;
-  if (!base::fs::exists(path, ignored)) {
+  if (!own) {
     out.library_trouble = library_trouble(m_contract, {});
     AKO_TRY(out.harness_trouble, harness_trouble(m_workdir, nullptr));
     return out;
   }
-  AKO_TRY(ledger::Reader reader, ledger::Reader::open(path));
+  AKO_TRY(ledger::Reader reader, ledger::Reader::open(*own));
   AKO_TRY(out.harness_trouble, harness_trouble(m_workdir, &reader));
   AKO_TRY(out.standing, reader.standing());
   AKO_TRY(const ScopeFacts scope, scope_facts(reader));

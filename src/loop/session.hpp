@@ -41,8 +41,15 @@ public:
   /// Kind stale where commits of the task name heads of a ledger that is not there: the record was
   /// lost, or did not come along. Nothing where the ledger is there, or never was.
   base::Status record_is_there() const;
+  /// The task's own ledger; absent where nothing is on record yet. Errors: one that was lost; no
+  /// git repository, but for a finished task that came with its record.
+  base::Expected<std::optional<base::fs::path>> own_ledger() const;
+  /// What a finished task came with, record/ledger.sqlite, where it has no ledger of its own.
+  std::optional<base::fs::path> shipped_record() const;
+  /// Where that is what readers see: a sentence that says so.
+  std::optional<std::string> whose_record() const;
   /// For reading: kind refused when nothing is on record yet. Where the record alone is needed and
-  /// the task has none of its own, the one that came with a finished task: record/ledger.sqlite.
+  /// the task has none of its own, the one it came with. Makes nothing.
   base::Expected<ledger::Reader> reader() const;
   /// For appending; made when missing.
   base::Expected<ledger::Writer> writer() const;

@@ -22,6 +22,21 @@ Step decide(const model::Verdict& verdict, const std::optional<std::string>& fla
   return {model::Decision::revert, std::move(reason)};
 }
 
+bool makes_way(model::OutcomeKind kind, bool built) {
+  if (!built) return false;
+  switch (kind) {
+  case model::OutcomeKind::equivalent:
+  case model::OutcomeKind::regressed:
+  case model::OutcomeKind::undecided:
+  case model::OutcomeKind::incorrect:
+  case model::OutcomeKind::suspect:
+  case model::OutcomeKind::launch_failed:
+  case model::OutcomeKind::crashed:
+  case model::OutcomeKind::timeout: return true;
+  default: return false;
+  }
+}
+
 bool stalls(const ledger::Standing& before, const model::Verdict& verdict, ledger::Explore explore,
             const std::string& direction) {
   if (explore == ledger::Explore::yes || !correct_and_not_better(verdict.outcome.kind))

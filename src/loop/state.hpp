@@ -20,6 +20,10 @@ struct Step {
 /// risk. An incorrect, suspect or broken candidate is never kept, whatever is asked for.
 Step decide(const model::Verdict& verdict, const std::optional<std::string>& flag_risk);
 
+/// Whether a reverted candidate's sources make way for the incumbent's. What was not built is left
+/// to be mended; what ended through no fault of its own stays to be tried again.
+bool makes_way(model::OutcomeKind kind, bool built);
+
 /// Whether the iteration just evaluated makes the third in a row that was correct and not better.
 /// `before`: the standing without it. A `direction` given with it begins a new row.
 inline constexpr int k_stall_after = 3;

@@ -5,6 +5,7 @@
 #include "loop/catch_up.hpp"
 #include "loop/deciding_files.hpp"
 #include "loop/reading.hpp"
+#include "model/nearest.hpp"
 #include "stats/best_of.hpp"
 #include "workspace/snapshot.hpp"
 
@@ -19,6 +20,7 @@ base::Expected<TryResult> Try::run() {
   AKO_TRY_STATUS(pass_gates());
   const std::int64_t started = base::monotonic_ns();
   if (base::Status built = build(); !built) return ended_early(std::move(built).error());
+  AKO_TRY_STATUS(announce());
   look_for_the_same();
   if (m_built) AKO_TRY_STATUS(evaluate());
   if (m_verdict.outcome.kind == model::OutcomeKind::interrupted) return record_interruption();
@@ -42,10 +44,33 @@ base::Status Try::read_prediction() {
   return {};
 }
 
-base::Status Try::note_prediction() {
+base::Status Try::announce() {
+  for (const ledger::Waiver& waiver : m_waivers) {
+    AKO_TRY(const bool said, said_already(to_json(waiver), ledger::EventKind::waiver));
+    if (!said) AKO_TRY_STATUS(append(waiver));
+  }
   if (m_prediction.empty()) return {};
-  return append(ledger::Note{
-      "prediction", fmt::format("iteration {}: {}", m_out.number, m_request.predict), "user"});
+  // Of these sources: the number may come to be another candidate's, when this attempt is stopped.
+  const ledger::Note note{"prediction",
+                          fmt::format("iteration {} (sources {}): {}", m_out.number,
+                                      m_sources.snapshot.hash.substr(0, 12), m_request.predict),
+                          "user"};
+  AKO_TRY(const bool said, said_already(to_json(note), ledger::EventKind::note));
+  return said ? base::Status{} : append(note);
+}
+
+base::Expected<bool> Try::said_already(const base::Json& payload, ledger::EventKind kind) const {
+  AKO_TRY(ledger::Reader reader, m_session.reader());
+  bool found = false;
+  const auto& last = m_facts.standing.last;
+  AKO_TRY_STATUS(reader.each(
+      kind,
+      [&](const ledger::Event& event) -> base::Status {
+        found = found || event.payload == payload;
+        return {};
+      },
+      last ? last->event : 0));
+  return found;
 }
 
 base::Status Try::hold_prediction() {
@@ -96,20 +121,17 @@ base::Status Try::pass_gates() {
   m_writer.emplace(std::move(writer));
   AKO_TRY(std::string made_up, catch_up(m_session, *m_writer, m_write_texts));
   if (!made_up.empty()) m_out.warnings.push_back(std::move(made_up));
-  AKO_TRY_STATUS(note_waivers(closed, waived));
+  note_waivers(closed, waived);
   m_out.number = m_facts.standing.iterations + 1;
-  AKO_TRY_STATUS(note_prediction());
   AKO_TRY(m_incumbent, incumbent_of(m_session));
   return {};
 }
 
-base::Status Try::note_waivers(const std::vector<ClosedGate>& closed, const Waivers& waived) {
+void Try::note_waivers(const std::vector<ClosedGate>& closed, const Waivers& waived) {
   for (const auto& gate : closed) {
     m_iteration.waived.push_back(to_string(gate.gate));
-    AKO_TRY_STATUS(append(
-        ledger::Waiver{to_string(gate.gate), waived.at(gate.gate), "try", m_request.waived_by}));
+    m_waivers.push_back({to_string(gate.gate), waived.at(gate.gate), "try", m_request.waived_by});
   }
-  return {};
 }
 
 base::Status Try::build() {
@@ -121,7 +143,7 @@ base::Status Try::build() {
   AKO_TRY_STATUS(m_session.note_surroundings(*m_writer, m_builder.compiler()));
   m_out.messages = candidate.result.messages;
   if (!candidate.built) {
-    AKO_TRY(m_sources, workspace::take_snapshot(m_session.workdir(), m_session.contract()));
+    m_sources = std::move(candidate.sources);
     m_verdict.outcome = candidate.result.outcome;
     if (candidate.result.error) m_verdict.outcome.reason = candidate.result.error->text();
     return {};
@@ -167,19 +189,46 @@ base::Status Try::built_from_what_was_proven() {
   const Waivers waived = waivers_for({other});
   AKO_TRY_STATUS(pass({other}, waived));
   m_out.warnings.push_back(other.missing);
-  return note_waivers({other}, waived);
+  note_waivers({other}, waived);
+  return {};
+}
+
+base::Status Try::note_fills() {
+  const bool proven =
+      m_facts.self_test_contract == m_facts.contract && m_facts.changed_since_check.empty();
+  if (!proven) {
+    AKO_TRY(m_fills, files_of_fills(m_session.workdir(), m_builder));
+    return {};
+  }
+  for (const ledger::FileSeen& file : m_facts.proven)
+    if (file.role.starts_with("fill:")) m_fills.push_back(file);
+  return {};
+}
+
+std::string Try::fills_edited() const {
+  return model::join(changed_paths(m_session.workdir(), m_fills));
 }
 
 base::Status Try::evaluate() {
   AKO_TRY(std::vector<inputs::Recipe> recipes, judged_recipes(m_session));
   auto setup = set_up(m_session.workdir(), m_session.contract(), m_session.shapes(), m_sides,
                       recipes, Scope::whole, m_target);
+  AKO_TRY_STATUS(note_fills());
   AKO_TRY(m_lease, take_lease(m_target));
   setup.request.tried = tried();
   m_hidden_seed = setup.hidden_seed;
   m_recipes = std::move(recipes);
   AKO_TRY(m_report, evaluation::evaluate(setup.request, setup.make_stage));
   m_verdict = m_report.verdict;
+  if (const std::string edited = fills_edited();
+      !edited.empty() && m_verdict.outcome.kind != model::OutcomeKind::interrupted) {
+    m_verdict.confirmed = false;
+    m_verdict.outcome = {model::OutcomeKind::stale,
+                         model::default_fault(model::OutcomeKind::stale),
+                         "inputs were edited while they were measured with: " + edited +
+                             "; next: ako check",
+                         {}};
+  }
   m_out.phases = m_report.phases;
   for (const auto& line :
        base::get_or<base::Json>(m_report.correctness, "unproven", base::Json::array()))
@@ -210,6 +259,10 @@ base::Status Try::measure_against_baseline() {
   else if (report.verdict.outcome.fault != model::Fault::none)
     m_out.warnings.push_back("it was not measured against the baseline: " +
                              report.verdict.outcome.reason);
+  else if (const std::string edited = fills_edited(); !edited.empty())
+    m_out.warnings.push_back("it was not measured against the baseline: inputs were edited "
+                             "meanwhile: " +
+                             edited);
   else {
     m_iteration.versus_baseline = report.verdict;
     m_versus_samples = std::move(report.samples.rows);

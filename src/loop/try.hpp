@@ -36,9 +36,9 @@ struct TryResult {
   bool stalled = false;             ///< this one was the third in a row
   std::vector<std::string> lessons; ///< with stalled
   std::optional<ledger::Stall> stall;
-  std::string commit;                           ///< empty when git would not take it: see warnings
-  std::vector<std::string> restored;            ///< files put back to the incumbent's
-  std::string kept_ref;                         ///< where a reverted candidate's sources are kept
+  std::string commit;                ///< empty when git would not take it: see warnings
+  std::vector<std::string> restored; ///< files put back to the incumbent's
+  std::string kept_ref; ///< where a reverted or meanwhile edited candidate's sources are kept
   std::vector<model::CompilerMessage> messages; ///< build_failed: the compiler's words
   evaluation::Phases phases;
   /// What else was run on the device: against the baseline, and after a stall.
@@ -51,6 +51,12 @@ struct TryResult {
   std::vector<Stop> stops;
   std::vector<std::string> unproven; ///< what the judge did not look at
   std::vector<std::string> warnings;
+  /// The compiler refused it, or did not come to an end with it.
+  bool not_built() const {
+    const auto kind = iteration.verdict.outcome.kind;
+    return kind == model::OutcomeKind::build_failed ||
+           (kind == model::OutcomeKind::timeout && !iteration.artifact);
+  }
 };
 
 /// Reasons to stop and think that are on record now.

@@ -2,8 +2,10 @@
 
 #include "base/time.hpp"
 #include "executors/runner.hpp"
+#include "loop/deciding_files.hpp"
 #include "loop/lane.hpp"
 #include "loop/profile.hpp"
+#include "model/contract_toml.hpp"
 #include "model/nearest.hpp"
 #include "workspace/commit.hpp"
 #include "workspace/commit_paths.hpp"
@@ -14,33 +16,12 @@
 #include <fmt/format.h>
 
 namespace ako::loop {
-namespace {
-
-/// Whether the candidate's sources make way for the incumbent's. A candidate that does not build is
-/// left to be mended; what ended through no fault of its own stays to be tried again.
-bool makes_way(model::OutcomeKind kind) {
-  switch (kind) {
-  case model::OutcomeKind::equivalent:
-  case model::OutcomeKind::regressed:
-  case model::OutcomeKind::undecided:
-  case model::OutcomeKind::incorrect:
-  case model::OutcomeKind::suspect:
-  case model::OutcomeKind::launch_failed:
-  case model::OutcomeKind::crashed:
-  case model::OutcomeKind::timeout: return true;
-  default: return false;
-  }
-}
-
-} // namespace
 
 base::Status Try::record() {
   AKO_TRY(
-      m_iteration.snapshot.git_tree,
+      m_sources.snapshot.git_tree,
       workspace::keep_snapshot(m_session.workdir(), m_sources, workspace::kept_name(m_out.number)));
-  const std::string tree = m_iteration.snapshot.git_tree;
   m_iteration.snapshot = m_sources.snapshot;
-  m_iteration.snapshot.git_tree = tree;
   m_iteration.number = m_out.number;
   m_iteration.hypothesis = m_request.hypothesis;
   m_iteration.prediction = m_request.prediction;
@@ -130,26 +111,46 @@ std::vector<std::string> Try::recipe_names() const {
 }
 
 base::Status Try::settle_files() {
-  const bool goes_back =
-      m_out.step.decision == model::Decision::revert && makes_way(m_verdict.outcome.kind);
+  bool goes_back =
+      m_out.step.decision == model::Decision::revert && makes_way(m_verdict.outcome.kind, m_built);
   if (goes_back && m_incumbent.iteration == 0 && !m_facts.standing.baseline_event) {
     // A waiver let the loop start without a baseline: nothing was kept that could come back.
     m_out.warnings.push_back("solution/ is left as it is: no baseline is on record to go back "
                              "to");
-  } else if (goes_back) {
-    AKO_TRY(model::Sources back, standing_sources(m_session, m_incumbent));
+    goes_back = false;
+  }
+  model::Sources stays = m_sources;
+  bool edited = false;
+  if (goes_back) {
+    AKO_TRY(stays, standing_sources(m_session, m_incumbent));
     AKO_TRY(workspace::Reverted reverted,
-            workspace::restore_sources(m_session.workdir(), m_session.contract(), back,
+            workspace::restore_sources(m_session.workdir(), m_session.contract(), stays,
                                        workspace::kept_name(m_out.number), &m_sources));
     m_out.restored = reverted.restored;
     m_out.kept_ref = reverted.kept_ref;
+    edited = reverted.edited;
   }
   if (m_write_texts) AKO_TRY_STATUS(m_write_texts(m_session));
+  AKO_TRY_STATUS(commit_files(stays));
+  // Looked at last: an edit that the commit had to pass over is told of as well.
+  edited = edited || (!goes_back && !workspace::still_holds(m_session.workdir(),
+                                                            m_session.contract(), m_sources));
+  return edited ? tell_of_edit(goes_back) : base::Status{};
+}
+
+base::Status Try::commit_files(const model::Sources& candidate) {
   workspace::IterationCommit commit;
   commit.number = static_cast<int>(m_out.number);
   commit.hypothesis = m_request.hypothesis;
   commit.body = fmt::format("{}: {}", model::to_string(m_out.step.decision), m_out.step.reason);
   commit.ledger_head = m_head;
+  commit.candidate = {&m_session.contract(), &candidate};
+  commit.left_out = edited_beside();
+  if (!commit.left_out.empty())
+    m_out.warnings.push_back(fmt::format(
+        "edited while iteration {} was measured: {}; it was judged by what stood there before, and "
+        "its commit leaves the edit out: look at it with `git diff HEAD`, then: ako check",
+        m_out.number, model::join(commit.left_out)));
   auto id = workspace::commit_iteration(m_session.workdir(), commit);
   if (!id) {
     m_out.warnings.push_back("no commit was made: " + id.error().text());
@@ -157,6 +158,41 @@ base::Status Try::settle_files() {
   }
   m_out.commit = *id;
   return append(ledger::Committed{m_out.number, *id, commit.ledger_head});
+}
+
+base::Status Try::tell_of_edit(bool was_to_go_back) {
+  AKO_TRY(const std::string prefix, m_session.workdir().ref_prefix());
+  AKO_TRY(const workspace::GitPlace place, m_session.workdir().git());
+  m_out.kept_ref = prefix + workspace::kept_name(m_out.number);
+  std::string top; // quoted for the shell
+  for (const char c : place.top.string()) top += c == '\'' ? "'\\''" : std::string(1, c);
+  m_out.warnings.push_back(fmt::format(
+      "solution/ was edited while iteration {} was {}: the edit was not judged and is left as it "
+      "is{}. What was judged is kept as {}; to have it back in place of the edit, in {}: git -C "
+      "'{}' archive {} | tar -xm",
+      m_out.number, m_built ? "measured" : "built",
+      was_to_go_back ? ", so the incumbent was not put back; the commit holds the incumbent"
+                     : "; the commit holds what was judged",
+      m_out.kept_ref, m_session.workdir().task().string(), top, m_out.kept_ref));
+  return {};
+}
+
+std::vector<std::string> Try::edited_beside() const {
+  std::vector<ledger::FileSeen> seen;
+  const auto saw = [&](const Built& built, bool sources) {
+    for (auto& file : files_of("", built))
+      if (sources || built.sources.find(file.path) == nullptr) seen.push_back(std::move(file));
+  };
+  if (m_built) {
+    saw(m_sides.candidate, false); // its own files are looked at apart
+    saw(m_sides.incumbent, m_incumbent.iteration == 0);
+    if (m_sides.reference) saw(*m_sides.reference, true);
+    seen.insert(seen.end(), m_fills.begin(), m_fills.end());
+  }
+  std::vector<std::string> out = changed_paths(m_session.workdir(), seen);
+  const auto contract = model::load_contract(m_session.workdir().task());
+  if (!contract || contract->hash != m_session.contract().hash) out.emplace_back("task.toml");
+  return out;
 }
 
 base::Status Try::stall_if_due() {

@@ -27,8 +27,11 @@ public:
 
 private:
   base::Status read_prediction();
-  /// Said before anything is measured: nobody can bend it to the figures afterwards.
-  base::Status note_prediction();
+  /// The waivers and the prediction, once there is something to judge and before anything is
+  /// measured: nobody can bend a prediction to the figures afterwards. An attempt that was refused
+  /// leaves none; one that was stopped and is made again does not say the same twice.
+  base::Status announce();
+  base::Expected<bool> said_already(const base::Json& payload, ledger::EventKind kind) const;
   base::Status hold_prediction();
   /// An attempt that failed comes back under another hypothesis, or with other comments: it is
   /// measured again if that is wanted, but not unknowingly.
@@ -38,7 +41,7 @@ private:
   with_attachment(ledger::Reader& reader, const base::Hash& hash);
   base::Status pass_gates();
   /// On record with each gate's own reason.
-  base::Status note_waivers(const std::vector<ClosedGate>& closed, const Waivers& waived);
+  void note_waivers(const std::vector<ClosedGate>& closed, const Waivers& waived);
   Waivers waivers_for(const std::vector<ClosedGate>& closed) const {
     return m_request.waive ? waive_all(closed, m_request.waive) : m_request.waivers;
   }
@@ -51,6 +54,9 @@ private:
   /// The gates looked at files; what judges is what a compiler made of them a moment later.
   base::Status built_from_what_was_proven();
   base::Status evaluate();
+  /// Inputs are read while they are measured with: they must be the same before and after.
+  base::Status note_fills();
+  std::string fills_edited() const; ///< empty: none
   /// Candidates so far, this one included.
   int tried() const { return static_cast<int>(m_facts.standing.iterations) + 1; }
   /// The final figure is measured, never a product of steps; and afresh where the samples that
@@ -75,8 +81,13 @@ private:
   void look_at_incumbent(ledger::Stall& stall);
   /// The incumbent against itself: its figures anew, so that nobody argues from stale ones.
   base::Expected<std::vector<ledger::ShapeFigure>> measure_incumbent_again();
-  /// Files last: the record stands whatever happens to them.
+  /// Files last: the record stands whatever happens to them. What was edited since it was judged is
+  /// the user's and stays; what is committed is what was judged.
   base::Status settle_files();
+  base::Status commit_files(const model::Sources& candidate);
+  base::Status tell_of_edit(bool was_to_go_back);
+  /// task.toml and what else decides, where it is no longer what this iteration was judged with.
+  std::vector<std::string> edited_beside() const;
 
   const Session& m_session;
   const TryRequest& m_request;
@@ -85,6 +96,8 @@ private:
   Builder m_builder;
   Facts m_facts;
   std::vector<Term> m_prediction;
+  std::vector<ledger::Waiver> m_waivers;
+  std::vector<ledger::FileSeen> m_fills;
   Incumbent m_incumbent;
   std::vector<std::string> m_cited;
   std::optional<ledger::Writer> m_writer;

@@ -46,7 +46,8 @@ Expected<std::string> log_text(const loop::Session& session) {
   AKO_TRY(ledger::Standing standing, reader.standing());
   AKO_TRY(const auto rows, reader.page(k_log_rows));
   if (rows.empty()) return std::string("no iterations on record\n");
-  std::string out = report::log_head();
+  const auto whose = session.whose_record();
+  std::string out = (whose ? *whose + "\n" : "") + report::log_head();
   for (auto row = rows.rbegin(); row != rows.rend(); ++row) out += report::log_line(*row);
   if (rows.front().number > 1)
     out += fmt::format("{} earlier of {}: ako log --all\n", rows.front().number - 1,

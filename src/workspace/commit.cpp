@@ -55,6 +55,11 @@ public:
   Committer(const Workdir& workdir, GitPlace place)
       : m_workdir(workdir), m_place(std::move(place)), m_git(m_place.top) {}
 
+  void hold(const std::optional<CommittedCandidate>& candidate) { m_candidate = candidate; }
+  void leave_out(const std::vector<std::string>& files) {
+    for (const auto& file : files) m_left_out.insert(in_top(file));
+  }
+
   Expected<std::string> commit(const std::string& message, const std::vector<std::string>& paths) {
     AKO_TRY(m_top_paths, in_repository(paths));
     AKO_TRY(const auto scratch, base::TemporaryDir::make("ako-index-"));
@@ -71,6 +76,10 @@ public:
   }
 
 private:
+  std::string in_top(const std::string& path) const {
+    return m_place.prefix.empty() ? path : m_place.prefix + "/" + path;
+  }
+
   Expected<std::vector<std::string>> in_repository(const std::vector<std::string>& paths) {
     std::vector<std::string> list;
     for (const auto& path : paths) {
@@ -78,7 +87,7 @@ private:
       if (plain.starts_with("..") || plain.starts_with("/") || plain.empty() || plain == ".")
         return fail(ErrorKind::internal, "a path outside the task was to be committed",
                     {.where = path, .found = {}, .allowed = {}, .next = {}});
-      list.push_back(m_place.prefix.empty() ? plain : m_place.prefix + "/" + plain);
+      list.push_back(in_top(plain));
     }
     return list;
   }
@@ -117,18 +126,22 @@ private:
     AKO_TRY(m_before, on_private_index_now());
     std::set<std::string> names;
     for (const auto& [path, entry] : m_before) names.insert(path);
-    const std::string prefix = m_place.prefix.empty() ? "" : m_place.prefix + "/";
     for (const auto& path : paths) {
       AKO_TRY(const auto files, files_of(path));
-      for (const auto& file : files) names.insert(prefix + file);
+      for (const auto& file : files) names.insert(in_top(file));
     }
     // What the repository's attributes do to its own files (large files kept elsewhere, say) is
-    // done; the candidate's go in byte for byte, whatever attributes stand beside them.
+    // done; the candidate's go in byte for byte, whatever attributes stand beside them: as they
+    // were judged, or as they stand where nothing was.
     std::set<std::string> candidate, others;
     for (const auto& name : names)
-      (name.starts_with(prefix + "solution/") ? candidate : others).insert(name);
-    if (!add_with_attributes(others)) candidate = names;
-    AKO_TRY_STATUS(add_as_they_are(candidate));
+      if (!m_left_out.contains(name)) {
+        const bool own = m_candidate ? is_candidates(name) : name.starts_with(in_top("solution/"));
+        (own ? candidate : others).insert(name);
+      }
+    if (!add_with_attributes(others)) AKO_TRY_STATUS(add_as_they_are(others));
+    if (m_candidate) AKO_TRY_STATUS(put_candidate());
+    else AKO_TRY_STATUS(add_as_they_are(candidate));
     AKO_TRY(m_after, on_private_index_now());
     return on_private_index({"write-tree"}, {});
   }
@@ -186,6 +199,41 @@ private:
                  .found = fmt::format("{} of {}", ids.size(), count),
                  .allowed = "all of them",
                  .next = "run `git fsck` on the repository"});
+  }
+
+  /// Whether a snapshot takes this file of the repository.
+  bool is_candidates(const std::string& name) const {
+    if (!m_candidate) return false;
+    const auto& kernel = m_candidate->contract->kernel;
+    const auto is = [&](const std::string& file) {
+      return in_top(fs::path(file).lexically_normal().generic_string()) == name;
+    };
+    if (is(kernel.entry.file) || std::any_of(kernel.sources.begin(), kernel.sources.end(), is))
+      return true;
+    const std::string folder = in_top("solution/");
+    if (!name.starts_with(folder)) return false;
+    const fs::path below = name.substr(folder.size());
+    return std::none_of(below.begin(), below.end(), is_left_behind);
+  }
+
+  bool is_committed(const std::string& name) const {
+    return std::any_of(m_top_paths.begin(), m_top_paths.end(), [&](const std::string& path) {
+      return name == path || name.starts_with(path + "/");
+    });
+  }
+
+  /// The candidate's entries of the private index: those of its kept tree and no others.
+  base::Status put_candidate() {
+    AKO_TRY(const std::string text, m_git.run({"ls-tree", "-r", "-z", "--full-tree",
+                                               m_candidate->sources->snapshot.git_tree}));
+    AKO_TRY(const Entries now, on_private_index_now());
+    std::string rows; // what goes first: a folder may stand where a file comes to lie
+    for (const auto& [name, entry] : now)
+      if (is_candidates(name)) rows += fmt::format("0 {}\t", k_no_object) + name + '\0';
+    for (const auto& [path, entry] : read_entries(text, 2))
+      if (const std::string name = in_top(path); is_committed(name))
+        rows += entry + "\t" + name + '\0';
+    return on_private_index({"update-index", "-z", "--index-info"}, rows).map([](const auto&) {});
   }
 
   Expected<std::vector<std::string>> files_of(const std::string& path) {
@@ -269,6 +317,8 @@ private:
   fs::path m_index;
   std::string m_head;
   std::vector<std::string> m_top_paths;
+  std::optional<CommittedCandidate> m_candidate;
+  std::set<std::string> m_left_out;
   Entries m_before, m_after; ///< of the declared paths, in HEAD and in the new commit
 };
 
@@ -299,8 +349,9 @@ Expected<std::vector<std::string>> commit_obstacles(const Workdir& workdir) {
   return found;
 }
 
-Expected<std::string> commit_paths(const Workdir& workdir, const std::string& message,
-                                   const std::vector<std::string>& paths) {
+namespace {
+
+base::Status at_rest(const Workdir& workdir) {
   AKO_TRY(const auto obstacles, commit_obstacles(workdir));
   if (!obstacles.empty())
     return fail(ErrorKind::refused, "the repository is in the middle of something else",
@@ -308,6 +359,14 @@ Expected<std::string> commit_paths(const Workdir& workdir, const std::string& me
                  .found = fmt::format("{}", fmt::join(obstacles, "; ")),
                  .allowed = "a repository at rest",
                  .next = "finish or abort it, then run the command again"});
+  return {};
+}
+
+} // namespace
+
+Expected<std::string> commit_paths(const Workdir& workdir, const std::string& message,
+                                   const std::vector<std::string>& paths) {
+  AKO_TRY_STATUS(at_rest(workdir));
   AKO_TRY(GitPlace place, workdir.git());
   return Committer(workdir, std::move(place)).commit(message, paths);
 }
@@ -317,7 +376,12 @@ Expected<std::string> commit_iteration(const Workdir& workdir, const IterationCo
       fmt::format("[iter {}] {}\n", iteration.number, one_line(iteration.hypothesis));
   if (!iteration.body.empty()) message += "\n" + iteration.body + "\n";
   message += fmt::format("\nAko-Ledger-Head: {}\n", iteration.ledger_head);
-  return commit_paths(workdir, message, iteration.paths);
+  AKO_TRY_STATUS(at_rest(workdir));
+  AKO_TRY(GitPlace place, workdir.git());
+  Committer committer(workdir, std::move(place));
+  committer.hold(iteration.candidate);
+  committer.leave_out(iteration.left_out);
+  return committer.commit(message, iteration.paths);
 }
 
 } // namespace ako::workspace

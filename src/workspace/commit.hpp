@@ -1,12 +1,21 @@
 // Iterations as commits.
 #pragma once
 
+#include "model/contract.hpp"
+#include "model/sources.hpp"
 #include "workspace/workdir.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace ako::workspace {
+
+/// The candidate's files as a commit is to hold them: `sources`, whose snapshot.git_tree is kept.
+struct CommittedCandidate {
+  const model::Contract* contract = nullptr;
+  const model::Sources* sources = nullptr;
+};
 
 struct IterationCommit {
   int number = 0;
@@ -18,6 +27,11 @@ struct IterationCommit {
   /// content, index entries, stashes, untracked and ignored files.
   std::vector<std::string> paths = {"task.toml", "input",   "solution",
                                     "bench",     "context", "ITERATIONS.md"};
+  /// Of solution/ and the declared sources the commit holds these, whatever was made of them on
+  /// disk meanwhile; that stays there, uncommitted.
+  std::optional<CommittedCandidate> candidate;
+  /// Task-relative files below `paths` that the commit leaves as HEAD has them.
+  std::vector<std::string> left_out;
 };
 
 /// Commits exactly `paths` on top of HEAD (the branch moves, or HEAD where it is detached) through

@@ -79,7 +79,8 @@ base::Status fill(const CreateRequest& request, Created& created) {
   AKO_TRY(const Workdir workdir, Workdir::at(created.task));
   AKO_TRY(created.commit, commit_paths(workdir, fmt::format("ako: new task {}\n", request.name),
                                        {tops.begin(), tops.end()}));
-  AKO_TRY_STATUS(workdir.records());
+  AKO_TRY(const fs::path records, workdir.records());
+  AKO_TRY_STATUS(base::make_dirs(records));
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "workspace/revert.hpp"
 
 #include "workspace/listing.hpp"
+#include "workspace/snapshot.hpp"
 #include "workspace/sweep.hpp"
 
 #include <cerrno>
@@ -14,6 +15,11 @@ using base::Expected;
 namespace fs = base::fs;
 
 namespace {
+
+Expected<model::Sources> standing(const Workdir& workdir, const model::Contract& contract) {
+  AKO_TRY(const auto paths, candidate_paths(workdir, contract));
+  return collect(workdir, paths, {}, Missing::allowed);
+}
 
 /// Folders of solution/ that the removal of `path` left empty go too; solution/ itself stays.
 void remove_empty_folders(const fs::path& task, const std::string& path) {
@@ -40,25 +46,25 @@ base::Status put_back(const fs::path& task, const model::SourceText& text) {
   return {};
 }
 
-bool is_same(const model::Sources& a, const model::Sources& b) {
-  if (a.snapshot.hash != b.snapshot.hash) return false;
-  for (std::size_t i = 0; i < a.texts.size(); ++i) // equal hashes: equal paths in equal order
-    if (a.texts[i].executable != b.texts[i].executable) return false;
-  return true;
-}
-
 } // namespace
 
 Expected<Reverted> restore_sources(const Workdir& workdir, const model::Contract& contract,
                                    const model::Sources& incumbent, const std::string& keep_as,
-                                   const model::Sources* kept) {
+                                   const model::Sources* judged) {
   sweep_task(workdir);
-  AKO_TRY(const auto paths, candidate_paths(workdir, contract));
-  AKO_TRY(const model::Sources now, collect(workdir, paths, {}, Missing::allowed));
   Reverted reverted;
-  if (is_same(now, incumbent)) return reverted;
-  if (kept == nullptr || !is_same(now, *kept)) AKO_TRY_STATUS(keep_snapshot(workdir, now, keep_as));
   AKO_TRY(const std::string prefix, workdir.ref_prefix());
+  auto found = standing(workdir, contract);
+  const bool known =
+      found && (same_sources(*found, incumbent) || (judged && same_sources(*found, *judged)));
+  if (judged != nullptr && !known) {
+    reverted.edited = true;
+    reverted.kept_ref = prefix + keep_as;
+    return reverted;
+  }
+  AKO_TRY(const model::Sources now, std::move(found));
+  if (same_sources(now, incumbent)) return reverted;
+  if (judged == nullptr) AKO_TRY_STATUS(keep_snapshot(workdir, now, keep_as));
   reverted.kept_ref = prefix + keep_as;
 
   for (const auto& text : now.texts) {

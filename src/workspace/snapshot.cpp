@@ -92,6 +92,21 @@ Expected<model::Sources> take_sources(const Workdir& workdir, const std::vector<
   return collect(workdir, plain, limits, Missing::refused);
 }
 
+bool same_sources(const model::Sources& a, const model::Sources& b) {
+  if (a.snapshot.hash != b.snapshot.hash) return false;
+  for (std::size_t i = 0; i < a.texts.size(); ++i) // equal hashes: equal paths in equal order
+    if (a.texts[i].executable != b.texts[i].executable) return false;
+  return true;
+}
+
+bool still_holds(const Workdir& workdir, const model::Contract& contract,
+                 const model::Sources& sources) {
+  const auto paths = candidate_paths(workdir, contract);
+  if (!paths) return false;
+  const auto now = collect(workdir, *paths, {}, Missing::allowed);
+  return now && same_sources(*now, sources);
+}
+
 std::string kept_name(std::int64_t iteration) { return fmt::format("iter-{}", iteration); }
 
 Expected<std::string> keep_snapshot(const Workdir& workdir, const model::Sources& sources,

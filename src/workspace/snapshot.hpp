@@ -27,6 +27,14 @@ base::Expected<model::Sources> take_sources(const Workdir& workdir,
                                             const std::vector<std::string>& paths,
                                             const SnapshotLimits& limits = {});
 
+/// The same bytes and modes at the same paths.
+bool same_sources(const model::Sources& a, const model::Sources& b);
+
+/// Whether solution/ and the declared sources are exactly `sources` now. What cannot be read is
+/// something else.
+bool still_holds(const Workdir& workdir, const model::Contract& contract,
+                 const model::Sources& sources);
+
 /// What an iteration's sources are kept as: "iter-7".
 std::string kept_name(std::int64_t iteration);
 

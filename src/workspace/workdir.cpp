@@ -202,9 +202,7 @@ Expected<GitPlace> Workdir::git() const {
 
 Expected<fs::path> Workdir::records() const {
   AKO_TRY(const GitPlace place, git());
-  const fs::path dir = place.common_dir / "ako" / record_id(place, name());
-  AKO_TRY_STATUS(base::make_dirs(dir));
-  return dir;
+  return place.common_dir / "ako" / record_id(place, name());
 }
 
 base::Status Workdir::name_records(const std::string& name) const {
@@ -225,7 +223,6 @@ Expected<fs::path> Workdir::ledger() const {
 
 Expected<fs::path> Workdir::runs() const {
   AKO_TRY(const fs::path dir, records());
-  AKO_TRY_STATUS(base::make_dirs(dir / "runs"));
   return dir / "runs";
 }
 

@@ -47,14 +47,15 @@ public:
 
   /// Kind environment when the task is in no git repository (or git is missing); asked of git once.
   base::Expected<GitPlace> git() const;
-  /// <common dir>/ako/<id>, made when missing. The id is the task's name, or its path in the
-  /// repository with '/' spelled "+" when it lies deeper than one folder.
+  /// <common dir>/ako/<id>. The id is the task's name, or its path in the repository with '/'
+  /// spelled "+" when it lies deeper than one folder. A name: who writes there makes the folder, so
+  /// that looking leaves nothing behind and needs no right to write.
   base::Expected<base::fs::path> records() const;
   /// Gives this work tree records of its own, beside those of the repository's other work trees:
   /// from here on the id is `name`. Letters, digits, '-', '_', '.' and '+'.
   base::Status name_records(const std::string& name) const;
   base::Expected<base::fs::path> ledger() const;  ///< records()/ledger.sqlite
-  base::Expected<base::fs::path> runs() const;    ///< records()/runs, made when missing
+  base::Expected<base::fs::path> runs() const;    ///< records()/runs
   base::Expected<base::fs::path> lock() const;    ///< one writer of the task's files at a time
   base::Expected<std::string> ref_prefix() const; ///< "refs/ako/<id>/"
 

@@ -1,8 +1,10 @@
 """What becomes of one iteration, outcome by outcome, and of the files around it."""
 
+import json
 import signal
+import subprocess
 
-from tool import Case, main, measured, wait_until
+from tool import MARKED, WAIVED, Case, main, measured, wait_until
 
 QUIET = ("equivalent", "undecided", "invalid_measurement")
 
@@ -134,6 +136,99 @@ class Decisions(Case):
         before, events = self.picture(task), self.events(task)
         self.refused("try", "--hypothesis", "a comment", at=task, exit=2, says="byte for byte")
         self.intact(task, before, events)
+
+    def test_what_is_refused_leaves_no_prediction_and_no_waiver(self):
+        task = self.make_task()
+        words = ("try", "--hypothesis", "h", *WAIVED, "--predict", "gain >= 10 %")
+        before = self.picture(task)
+        for _ in range(2):
+            self.refused(*words, at=task, exit=2, says="byte for byte")
+        self.assertLessEqual({kind for _, kind, _ in self.intact(task, before, [])}, {"contract", "environment"})
+        self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = 0;")
+        self.ako(*words, at=task, exit=11)
+        kinds = [kind for _, kind, _ in self.events(task)]
+        self.assertEqual((kinds.count("waiver"), kinds.count("note")), (3, 2))  # what was predicted, and what came of it
+        notes = self.notes(task)
+        self.assertRegex(notes[0][1], r"^iteration 1 \(sources [0-9a-f]{12}\): gain >= 10 %$")
+        self.assertLess(notes[0][0], kinds.index("iteration") + 1)
+        self.assertGreater(notes[1][0], kinds.index("iteration") + 1)
+
+    # --- edited while it is measured -----------------------------------------------------------------------------
+
+    EDIT = "void halve(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = x[i] / 2; }\n"
+
+    def edited_while(self, **candidate):
+        """A task, proven, whose solution/ is edited after a candidate's sources were read."""
+        task = self.proven_task()
+        (self.folder / "edit.cpp").write_text(self.EDIT)
+        self.compiler_for_marked(task, f"cp {self.folder}/edit.cpp {task}/solution/halve.cpp; echo '// mine' > {task}/solution/mine.hpp")
+        self.solution(task, extra=MARKED, **candidate)
+        return task, (task / "solution/halve.cpp").read_text()
+
+    def edit_is_left_alone(self, task, reply, tried, committed):
+        self.assertEqual((task / "solution/halve.cpp").read_text(), self.EDIT)
+        self.assertEqual((task / "solution/mine.hpp").read_text(), "// mine\n")
+        self.assertEqual(reply.data["restored"], [])
+        ref = reply.data["kept_ref"]
+        self.assertTrue(ref.endswith(f"/iter-{reply.data['iteration']}"), ref)
+        self.assertEqual(self.git(task, "show", f"{ref}:solution/halve.cpp"), tried)
+        self.assertEqual(self.git(task, "ls-tree", "-r", "--name-only", ref).split(), ["solution/halve.cpp"])
+        self.assertEqual(self.git(task, "show", "HEAD:solution/halve.cpp"), committed)
+        self.assertEqual(self.git(task, "ls-tree", "-r", "--name-only", "HEAD", "solution").split(), ["solution/halve.cpp"])
+        self.assertEqual(self.git(task, "status", "--porcelain").splitlines(), [" M solution/halve.cpp", "?? solution/mine.hpp"])
+        told = [warning for warning in reply.json["warnings"] if "was edited while iteration" in warning]
+        self.assertEqual(len(told), 1, reply.json["warnings"])
+        self.assertIn(ref, told[0])
+        self.ako("verify", at=task, exit=0)
+        shown = self.ako("show", at=task, exit=0).data["iteration"]["snapshot"]
+        self.assertEqual([file["path"] for file in shown["files"]], ["solution/halve.cpp"])
+        # The command that it names brings back what was judged.
+        done = subprocess.run(["sh", "-c", told[0].rsplit(": ", 1)[1]], cwd=task, env=self.environment, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((task / "solution/halve.cpp").read_text(), tried)
+
+    def test_an_edit_while_a_candidate_is_judged_wrong_is_left_alone(self):
+        task, tried = self.edited_while(body="  for (int i = 0; i < n; ++i) y[i] = 0;")
+        reply = self.ako("try", "--hypothesis", "zeros", *WAIVED, at=task, exit=11)
+        self.edit_is_left_alone(task, reply, tried, (task / "input/halve.cpp").read_text())
+
+    def test_an_edit_while_a_candidate_is_built_is_left_alone(self):
+        task, tried = self.edited_while(body="  y[0] = z;")
+        reply = self.ako("try", "--hypothesis", "no z", *WAIVED, at=task, exit=13)
+        self.assertEqual(reply.json["outcome"], "build_failed")
+        self.edit_is_left_alone(task, reply, tried, tried)
+
+    @measured
+    def test_an_edit_while_a_win_is_measured_is_no_part_of_it(self):
+        for _ in range(8):
+            task, tried = self.edited_while(rounds=3000000)
+            reply = self.ako("try", "--hypothesis", "a quarter", *WAIVED, at=task, exit=(0, 10, 14))
+            if reply.code == 0:
+                break
+            task.rename(self.folder / f"busy-{reply.seconds}")
+        else:
+            self.skipTest("the machine is too busy for a win of three quarters")
+        self.assertEqual(reply.data["decision"], "keep")
+        self.edit_is_left_alone(task, reply, tried, tried)
+
+    def test_what_decides_and_is_edited_meanwhile_is_not_committed(self):
+        task = self.proven_task()
+        self.compiler_for_marked(task, f"sleep 0.3; cd {task}; sed -i 's/min_gain = 0.1/min_gain = 0.2/' task.toml; "
+                                 "echo '// mine' >> input/reference.cpp; echo '// mine' > input/notes.hpp; cd - >/dev/null")
+        self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = 0;", extra=MARKED)
+        reply = self.ako("try", "--hypothesis", "zeros", *WAIVED, at=task, exit=11)
+        self.assertEqual(reply.data["restored"], ["solution/halve.cpp"], "its own files are as they were judged")
+        self.assertEqual(self.git(task, "show", "--name-only", "--format=", "HEAD", "--", "task.toml", "input").split(), ["input/notes.hpp"])
+        self.assertEqual(self.git(task, "status", "--porcelain").splitlines(), [" M input/reference.cpp", " M task.toml"])
+        told = [warning for warning in reply.json["warnings"] if "its commit leaves the edit out" in warning]
+        self.assertEqual(len(told), 1, reply.json["warnings"])
+        for name in ("task.toml", "input/reference.cpp"):
+            self.assertIn(name, told[0])
+        self.assertNotIn("notes.hpp", told[0])
+        self.assertEqual(self.ako("show", at=task, exit=0).data["iteration"]["contract"], [
+            json.loads(text)["hash"] for text in self.payloads(task, "contract")][-1])
+        gates = [gate["gate"] for gate in self.ako("status", at=task, exit=0).data["closed_gates"]]
+        self.assertIn("contract-proven", gates)
 
     def test_a_hypothesis_is_required(self):
         task = self.proven_task()

@@ -3,7 +3,7 @@ as they were."""
 
 import struct
 
-from tool import WAIVED, Case, main
+from tool import MARKED, WAIVED, Case, main
 
 FILL = """#include "scale.hpp"
 namespace ours {
@@ -105,11 +105,24 @@ class Fills(Case):
             "  for (int64_t i = 0; i < bytes / 4; ++i) {\n    seed = seed * 6364136223846793005ull + 1442695040888963407ull;\n"
             "    static_cast<float*>(data)[i] = SCALE * (static_cast<int>(seed >> 40) % 1000);\n  }\n  return 0;\n}\n}\n")
         (task / "input/scale.hpp").write_text("#include <cstdint>\n#define SCALE 0.001f\n")
+        self.git(task, "add", "-A")
+        self.compiler_for_marked(task, f"sed -i 's/0.001f/0.5f/' {task}/input/scale.hpp")
         self.quietly("check", at=task)
         self.assertNotIn("contract-proven", [g["gate"] for g in self.ako("status", at=task, exit=0).data["closed_gates"]])
         (task / "input/scale.hpp").write_text("#include <cstdint>\n#define SCALE 0.0f\n")
         closed = {g["gate"]: g["missing"] for g in self.ako("status", at=task, exit=0).data["closed_gates"]}
         self.assertIn("input/scale.hpp (fill:x)", closed["contract-proven"])
+        # Put back, and edited while a candidate is judged by what it fills: neither right nor wrong.
+        (task / "input/scale.hpp").write_text("#include <cstdint>\n#define SCALE 0.001f\n")
+        self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = 0;")
+        self.ako("try", "--hypothesis", "wrong", *WAIVED, at=task, exit=11)
+        self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = 0;", extra=MARKED)
+        reply = self.ako("try", "--hypothesis", "wrong, on other inputs", *WAIVED, at=task, exit=14)
+        self.assertEqual(reply.json["outcome"], "stale")
+        self.assertIn("input/scale.hpp", reply.data["verdict"]["outcome"]["reason"])
+        self.assertEqual(reply.data["restored"], [])
+        self.assertIn("0.001f", self.git(task, "show", "HEAD:input/scale.hpp"))
+        self.assertIn("0.5f", (task / "input/scale.hpp").read_text())
 
 
 class Lost(Case):

@@ -2,10 +2,14 @@
 on."""
 
 import os
+import pathlib
 import signal
 import subprocess
+import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench/loop"))
+import kill_try
 from tool import WAIVED, Case, alive, descendants, main, measured, wait_until
 
 SLOW_CALL = 60000000  # rounds of waiting in one call: about fifty milliseconds
@@ -45,6 +49,22 @@ class Stops(Case):
             self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = 0;")
             self.assertEqual(self.ako("try", "--hypothesis", "next", *WAIVED, at=task, exit=11).data["iteration"], 2)
             subprocess.run(["rm", "-r", str(task)], check=True)
+
+    def test_a_prediction_is_on_record_before_anything_is_measured_and_once(self):
+        task = self.slow_task()
+        for text, notes in (("gain >= 10 %", 1), ("gain >= 10 %", 1), ("gain >= 20 %", 2)):
+            process = self.start("try", "--hypothesis", "to be stopped", *WAIVED, "--predict", text, "--json", at=task, start_new_session=True)
+            self.assertTrue(wait_until(lambda: len(self.notes(task)) >= notes and len(descendants(process.pid)) >= 3), "nothing runs")
+            process.send_signal(signal.SIGINT)
+            self.judged("try", self.finish(process, 20), exit=130)
+        notes = [text for _, text in self.notes(task)]
+        self.assertEqual([text.rsplit(": ", 1)[1] for text in notes], ["gain >= 10 %", "gain >= 20 %"], "the first was made twice")
+        waived = len(self.payloads(task, "waiver"))
+        self.solution(task, body="  for (int i = 0; i < n; ++i) y[i] = 0;")
+        self.ako("try", "--hypothesis", "next", *WAIVED, "--predict", "gain >= 20 %", at=task, exit=11)
+        self.assertEqual(len(self.payloads(task, "waiver")), waived, "they are of the same iteration")
+        predicted = [text for _, text in self.notes(task) if text.endswith(": gain >= 20 %")]
+        self.assertEqual(len(predicted), 2, "those of other sources are another candidate's")
 
     def test_ctrl_c_in_a_check_is_no_failed_check(self):
         task = self.make_task()
@@ -113,6 +133,16 @@ class Stops(Case):
         rows = self.ako("log", "--all", at=task, exit=0).data["rows"]
         self.assertEqual([row["number"] for row in rows], list(range(1, last + 1)))
         self.assertEqual(self.git(task, "fsck", "--no-dangling"), "")
+
+    def test_the_bench_of_kills_counts_those_that_came_while_a_try_ran(self):
+        for lands in (lambda number: True, lambda number: number % 2 == 0, lambda number: number % 3 == 0):
+            runs = []
+            landed, number = kill_try.until_landed(20, lambda number, whole: runs.append(whole) or (lands(number) and not whole))
+            self.assertEqual((landed, len(runs)), (20, number))
+            self.assertTrue(runs[0] and runs[-1], "a try that is let run to its end stands at both ends")
+        landed, number = kill_try.until_landed(20, lambda number, whole: False)
+        self.assertEqual(landed, 0)
+        self.assertLess(number, 100, "it ends where no kill ever lands")
 
     def test_two_at_once_on_one_task(self):
         task = self.slow_task()

@@ -34,6 +34,9 @@ ENVELOPE = {"schema", "command", "exit", "outcome", "fault", "data", "error", "w
 WAIVED = ("--waive", "nothing is measured here")
 TIMED = re.compile(r"(^|_)(time|duration|elapsed|wall|latency|p50|p95|mean|old|new|floor)($|_)")
 UNITS = ("_ns", "_seconds", "_bytes_per_s")
+# Answers what ako asks of a compiler before it compiles.
+QUESTIONS = 'case " $* " in *" --version "*|*" -print"*|*" -v "*) exec g++ "$@";; esac\n'
+MARKED = "// MARKED\n"
 
 
 def no_constants(word):
@@ -249,6 +252,15 @@ class Case(unittest.TestCase):
             text = re.sub(r"  for \(int i = 0; i < n.*\n", lambda _: body + "\n", text)
         (task / "solution/halve.cpp").write_text(extra + text)
 
+    def compiler_for_marked(self, task, does):
+        """g++, but that it first `does` something when it is given a candidate with the line MARKED: its sources have been
+        read by then, and nothing is judged yet."""
+        path = self.folder / "compiler"
+        path.write_text(f"#!/bin/sh\n{QUESTIONS}if grep -qs '{MARKED.strip()}' solution/halve.cpp; then\n{does}\nfi\nexec g++ \"$@\"\n")
+        path.chmod(0o755)
+        self.edit(task / "task.toml", "[kernel]\n", f'[kernel]\ncompiler = "{path}"\n')
+        self.git(task, "commit", "-qam", "another compiler")
+
     def edit(self, path, old, new):
         text = path.read_text()
         self.assertIn(old, text)
@@ -269,6 +281,16 @@ class Case(unittest.TestCase):
                     shutil.copy(str(path) + part, pathlib.Path(copy) / ("ledger.sqlite" + part))
             with sqlite3.connect(pathlib.Path(copy) / "ledger.sqlite") as db:
                 return db.execute("SELECT seq, kind, hash FROM event ORDER BY seq").fetchall()
+
+    def payloads(self, task, kind):
+        """What the events of a kind say, as JSON texts."""
+        with sqlite3.connect(f"file:{self.ledger_of(task)}?mode=ro", uri=True) as db:
+            return [text for (text,) in db.execute("SELECT json FROM event WHERE kind = ? ORDER BY seq", (kind,))]
+
+    def notes(self, task):
+        """(seq, text) of every note on record."""
+        with sqlite3.connect(f"file:{self.ledger_of(task)}?mode=ro", uri=True) as db:
+            return [(seq, json.loads(text)["text"]) for seq, text in db.execute("SELECT seq, json FROM event WHERE kind = 'note' ORDER BY seq")]
 
     def picture(self, task, without=()):
         """Everything that is the user's: files with modes and bytes, index, branch, stashes."""

@@ -86,6 +86,59 @@ TEST_F(SessionTest, WithoutARecordReadingIsRefusedAndStandingIsEmpty) {
   EXPECT_FALSE(open().facts()->standing.self_test_event);
 }
 
+TEST_F(SessionTest, ToLookMakesNothingInTheRepository) {
+  for (const Need need : {Need::record, Need::contract}) {
+    const auto session = open(need);
+    EXPECT_FALSE(session.reader());
+    EXPECT_TRUE(session.standing());
+    EXPECT_TRUE(session.facts());
+    EXPECT_FALSE(session.whose_record());
+  }
+  EXPECT_FALSE(base::fs::exists(m_repo.top() / ".git/ako"));
+  ASSERT_TRUE(open().lock());
+  EXPECT_TRUE(base::fs::exists(m_repo.top() / ".git/ako/task/lock"));
+}
+
+/// A finished task as it is unpacked: in a repository, or in none.
+TEST_F(SessionTest, AFinishedTaskIsReadByTheRecordItCameWithUntilItHasItsOwn) {
+  record(ledger::Note{"note", "of another machine", "me"});
+  const base::fs::path own = *open().workdir().ledger();
+  const base::Hash head = open().standing()->head;
+  const base::fs::path shipped = open().workdir().task() / "record/ledger.sqlite";
+  base::fs::create_directories(shipped.parent_path());
+  base::fs::rename(own, shipped);
+  for (const auto& suffix : {"-wal", "-shm"}) base::fs::remove(own.string() + suffix);
+  for (const bool repository : {true, false}) {
+    SCOPED_TRACE(repository);
+    if (!repository) base::fs::rename(m_repo.top() / ".git", m_repo.top() / "no-git");
+    const auto session = open(Need::record);
+    auto reader = session.reader();
+    ASSERT_TRUE(reader) << reader.error().text();
+    EXPECT_EQ(*reader->head(), head);
+    ASSERT_TRUE(session.whose_record());
+    EXPECT_THAT(*session.whose_record(), HasSubstr(shipped.string()));
+    // What opens gates is the task's own record alone.
+    EXPECT_FALSE(open().reader());
+    EXPECT_EQ(open().standing()->events, 0);
+    ASSERT_TRUE(open().facts());
+    EXPECT_EQ(open().facts()->standing.events, 0);
+    EXPECT_EQ(open().shipped_record(), shipped);
+    EXPECT_EQ(static_cast<bool>(session.lock()), repository);
+    EXPECT_EQ(static_cast<bool>(session.writer()), repository);
+    if (repository) base::fs::remove(own); // which the writer began
+  }
+  base::fs::rename(m_repo.top() / "no-git", m_repo.top() / ".git");
+  record(ledger::Note{"note", "of this one", "me"});
+  EXPECT_FALSE(open(Need::record).whose_record());
+  EXPECT_FALSE(open().shipped_record());
+  EXPECT_NE(*open(Need::record).reader()->head(), head);
+  base::fs::remove_all(m_repo.top() / ".git");
+  base::fs::remove_all(shipped.parent_path());
+  const auto neither = open(Need::record).reader();
+  ASSERT_FALSE(neither);
+  EXPECT_EQ(neither.error().kind, base::ErrorKind::environment);
+}
+
 TEST_F(SessionTest, OneCommandAtATimeAndTheOtherIsNamed) {
   {
     auto first = open().lock();

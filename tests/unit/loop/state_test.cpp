@@ -46,6 +46,18 @@ const Row k_rows[] = {
     {OutcomeKind::interrupted, Decision::revert, Decision::revert, false},
 };
 
+TEST(State, OnlyWhatWasBuiltAndJudgedMakesWay) {
+  for (const Row& row : k_rows) {
+    SCOPED_TRACE(model::to_string(row.kind));
+    const bool judged = row.counts || row.kind == OutcomeKind::incorrect ||
+                        row.kind == OutcomeKind::suspect ||
+                        row.kind == OutcomeKind::launch_failed ||
+                        row.kind == OutcomeKind::crashed || row.kind == OutcomeKind::timeout;
+    EXPECT_EQ(makes_way(row.kind, true), judged);
+    EXPECT_FALSE(makes_way(row.kind, false)); // a compiler that did not come to an end: timeout
+  }
+}
+
 TEST(State, OnlyAnImprovementIsKeptAndOnlyWhatIsCorrectCanBeFlagged) {
   for (const Row& row : k_rows) {
     SCOPED_TRACE(model::to_string(row.kind));

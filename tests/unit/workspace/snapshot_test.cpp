@@ -136,6 +136,14 @@ TEST(Workdir, IsFoundFromBelowAndItsAbsenceNamed) {
   EXPECT_NE(none.error().next.find("ako new"), std::string::npos);
 }
 
+TEST(Workdir, ToAskWhereRecordsLieMakesNothing) {
+  ScratchRepo repo;
+  repo.add_task();
+  const auto workdir = repo.workdir();
+  EXPECT_TRUE(workdir.records() && workdir.ledger() && workdir.lock() && workdir.runs());
+  EXPECT_FALSE(fs::exists(repo.top() / ".git/ako"));
+}
+
 TEST(Workdir, RecordsFollowARenamedFolder) {
   ScratchRepo repo("");
   repo.add_task();
