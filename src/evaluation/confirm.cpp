@@ -9,7 +9,7 @@ namespace ako::evaluation {
 namespace {
 
 /// Of a first alarm.
-constexpr int k_second_pairs = 8;
+constexpr int k_second_pairs = 8, k_most_second_pairs = 40;
 /// A block in which a share of a hundredth is more than the outside clock's noise. What is updated
 /// in place is called once a block: more of these.
 constexpr double k_long_ns = 8e6;
@@ -50,7 +50,9 @@ base::Status Rounds::look_again(bool win, std::vector<model::Evidence>& evidence
       std::erase_if(evidence, [](const auto& each) { return each.guard == "untimed_work"; });
   } else if (auto found = judge::prepared_ahead(place(), told, again.saving())) {
     evidence.push_back(*found);
-  } else if (standing == judge::Standing::unclear) {
+  } else if (auto outside = again.untimed(place())) {
+    evidence.push_back(*outside);
+  } else if (standing == judge::Standing::unclear || judge::may_be_untimed(again.saving())) {
     m_out.unproven.push_back(fmt::format("{}: whether the timed work is done ahead: of {:.0f} ns "
                                          "saved in a block {:.0f} ns are left where it cannot be",
                                          shape().tag, told.claimed_ns, again.saving().claimed_ns));
@@ -84,7 +86,13 @@ base::Expected<Claims> Rounds::without_preparation() {
     return observed ? std::optional(std::move(observed->report)) : std::nullopt;
   };
   Claims again(m_request.contract->limits.threads);
-  for (m_pair = 0; m_pair < k_second_pairs && !stopped(); ++m_pair) {
+  const auto open_still = [&] {
+    return judge::may_be_untimed(again.saving()) && !again.untimed(place());
+  };
+  const auto more = [&] {
+    return m_pair < k_second_pairs || (m_pair < k_most_second_pairs && open_still());
+  };
+  for (m_pair = 0; !stopped() && more(); ++m_pair) {
     client::SampleReport reports[2];
     AKO_TRY_STATUS(sample_both(sample, reports));
     if (!m_out.ended) again.add_pair(reports[0], reports[1]);

@@ -148,6 +148,13 @@ void add_spans(Prepared& prepared, const std::vector<std::int64_t>& bytes,
   prepared.job.span_count = static_cast<std::uint32_t>(bytes.size());
 }
 
+std::vector<void* const*> repeated(const std::vector<void* const*>& sets, std::int64_t times) {
+  std::vector<void* const*> out;
+  out.reserve(sets.size() * static_cast<std::size_t>(times));
+  for (std::int64_t i = 0; i < times; ++i) out.insert(out.end(), sets.begin(), sets.end());
+  return out;
+}
+
 std::uint32_t timing_from(const std::string& word) {
   return word == "each" ? AKO_MEASURE_EACH : word == "pass" ? AKO_MEASURE_PASS : AKO_MEASURE_AUTO;
 }
@@ -164,13 +171,8 @@ Session::Answer Session::sample(const Json& body) {
   if (!sets) return tl::unexpected(sets.error());
   if (!warmup) return tl::unexpected(warmup.error());
   if (!warm_tensors) return tl::unexpected(protocol::refuse(warm_tensors.error()));
-  prepared.sets = std::move(*sets);
-  const auto once = prepared.sets.size();
-  const auto repeat = static_cast<std::size_t>(
-      std::max<std::int64_t>(1, base::get_or<std::int64_t>(body, "repeat", 1)));
-  prepared.sets.reserve(once * repeat);
-  for (std::size_t i = once; i < once * repeat; ++i)
-    prepared.sets.push_back(prepared.sets[i - once]);
+  const auto repeat = std::max<std::int64_t>(1, base::get_or<std::int64_t>(body, "repeat", 1));
+  prepared.sets = repeated(*sets, repeat);
   prepared.warmup = std::move(*warmup);
   auto& job = prepared.job;
   job.size = sizeof job;

@@ -85,10 +85,10 @@ TEST(Confirm, AClockBentByLittleShowsInLongBlocks) {
       world.candidate.bend = [=](SampleReport& report) {
         restless(report);
         if (honest) return;
-        report.pass_ns *= 0.85;
-        for (double& ns : report.call_ns) ns *= 0.85;
+        report.pass_ns *= 0.65;
+        for (double& ns : report.call_ns) ns *= 0.65;
       };
-      if (honest) world.candidate.ns = [](const Moment&) { return 85e3; };
+      if (honest) world.candidate.ns = [](const Moment&) { return 65e3; };
       EXPECT_EQ(ending_of(world), honest ? "improved" : "suspect untimed_work") << cache;
     }
 }

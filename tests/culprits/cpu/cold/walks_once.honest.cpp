@@ -1,4 +1,5 @@
-// Reads its own input in order before it walks through it. expects: improved
+// Reads its own input in order, then walks through it once where the others do so twice. expects:
+// improved
 #include <cstdint>
 
 void kernel(const float* x, float* y, std::int64_t n) {
