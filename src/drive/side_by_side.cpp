@@ -180,16 +180,16 @@ Status read_failures(const std::vector<loop::Session>& sessions, std::vector<Set
 }
 
 /// What settings have spent since the campaign began.
-struct Spent {
+struct SettingsSpent {
   std::int64_t turns = 0;
   double agent_seconds = 0, wall_seconds = 0, device_seconds = 0, money = 0;
-  bool operator==(const Spent&) const = default;
+  bool operator==(const SettingsSpent&) const = default;
 };
 
-Expected<Spent> spent_by(const loop::Session& theirs, const std::string& record) {
+Expected<SettingsSpent> spent_by(const loop::Session& theirs, const std::string& record) {
   AKO_TRY(ledger::Reader reader, theirs.reader());
   AKO_TRY(const State state, state_of(reader, record));
-  Spent out{0, 0, state.wall_seconds, state.device_seconds, state.money};
+  SettingsSpent out{0, 0, state.wall_seconds, state.device_seconds, state.money};
   AKO_TRY_STATUS(
       reader.each(ledger::EventKind::campaign, [&](const ledger::Event& event) -> Status {
         AKO_TRY(const ledger::Campaign step, ledger::payload_from<ledger::Campaign>(event.payload));
@@ -202,8 +202,8 @@ Expected<Spent> spent_by(const loop::Session& theirs, const std::string& record)
 }
 
 /// What is on record about it.
-Expected<Spent> noted_spent(const loop::Session& session, const std::string& record) {
-  Spent out;
+Expected<SettingsSpent> noted_spent(const loop::Session& session, const std::string& record) {
+  SettingsSpent out;
   AKO_TRY(ledger::Reader reader, session.reader());
   AKO_TRY_STATUS(
       reader.each(ledger::EventKind::campaign, [&](const ledger::Event& event) -> Status {
@@ -222,17 +222,17 @@ Expected<Spent> noted_spent(const loop::Session& session, const std::string& rec
 /// The task's own record tells what the settings cost, whatever came of them.
 Status note_spent(const loop::Session& session, const Campaign& campaign,
                   const std::vector<loop::Session>& sessions) {
-  Spent all;
+  SettingsSpent all;
   for (std::size_t i = 0; i < sessions.size(); ++i) {
     const std::string record = DriveRequest{campaign, {}, campaign.settings[i].name}.record_name();
-    AKO_TRY(const Spent one, spent_by(sessions[i], record));
+    AKO_TRY(const SettingsSpent one, spent_by(sessions[i], record));
     all.turns += one.turns;
     all.agent_seconds += one.agent_seconds;
     all.wall_seconds = std::max(all.wall_seconds, one.wall_seconds); // they run side by side
     all.device_seconds += one.device_seconds;
     all.money += one.money;
   }
-  AKO_TRY(const Spent noted, noted_spent(session, campaign.name));
+  AKO_TRY(const SettingsSpent noted, noted_spent(session, campaign.name));
   if (noted == all) return {};
   AKO_TRY(ledger::Writer writer, session.writer());
   return writer
