@@ -23,7 +23,7 @@ struct CheckResult {
   /// Then what was wrong, where in the task, what is allowed and what to do: of the first step that
   /// does not hold.
   std::optional<base::Error> why;
-  std::vector<std::string> warnings;         ///< of the self-test
+  std::vector<std::string> warnings; ///< of the self-test
   /// How the machine (or the user) ended it before it was settled; then nothing is recorded.
   std::optional<model::Outcome> unsettled;
 };

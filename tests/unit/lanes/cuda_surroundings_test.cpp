@@ -148,8 +148,8 @@ TEST(CudaSurroundings, WhatNvccSaysOfTheMachineIsExplained) {
       {"ptxas fatal   : Unresolved extern function '_Z6helperf'",
        "device code calls a function that no file of the unit defines",
        model::OutcomeKind::build_failed},
-      {"No space left on device", "the compiler found no space left on the device",
-       model::OutcomeKind::environment},
+      {"/usr/bin/ld: final link failed: No space left on device",
+       "the compiler found no space left on the device", model::OutcomeKind::environment},
   };
   for (const auto& each : cases) {
     CudaBench bench;

@@ -192,14 +192,14 @@ TEST(Settled, ACommitHoldsWhatWasJudgedWhateverStandsOnDisk) {
     }
 }
 
-TEST(Settled, ACandidateThatStandsAsJudgedIsCommittedFromDisk) {
+TEST(Settled, ACandidateIsCommittedByteForByteWhateverGitWouldConvert) {
   ScratchRepo repo;
   repo.add_task();
   repo.git("config core.autocrlf true");
   put(repo.task() / "solution/k.cpp", "int judged;\r\n");
   const Judged judged(repo);
   ASSERT_TRUE(workspace::commit_iteration(repo.workdir(), judged.commit()));
-  EXPECT_EQ(repo.git("cat-file -p HEAD:task/solution/k.cpp"), "int judged;\n");
+  EXPECT_EQ(repo.git("cat-file -p HEAD:task/solution/k.cpp"), "int judged;\r\n");
   EXPECT_EQ(repo.git("status --porcelain"), "");
 }
 
