@@ -55,8 +55,9 @@ class Harness(Case):
 
     def test_a_waiver_goes_on_and_stays_visible(self):
         task = self.make_world()
-        (task / "solution").mkdir(exist_ok=True)
-        self.ako("try", "--hypothesis", "h", *WAIVED, at=task)
+        (source,) = (task / "solution").glob("*.cpp")
+        source.write_text("#error nothing is measured here\n" + source.read_text())
+        self.ako("try", "--hypothesis", "h", *WAIVED, at=task, exit=13)
         self.ako("report", at=task, exit=0)
         self.assertIn("gate clean-harness", (task / "report.md").read_text())
 
