@@ -116,7 +116,7 @@ class Kills(DriveCase):
             # The turns before the change are not what is looked at here.
             self.drive(task, campaign(4), agent)
             file = campaign(8)
-            kills += self.killed_until_it_ends(lambda: self.start_fake(task, file, agent), chance, 2 * span / 8)
+            kills += self.killed_until_it_ends(lambda: self.start_fake(task, file, agent), chance, 1.3 * span / 8)
             self.assertEqual(self.story(task), wanted)
             self.assertEqual((task / "task.toml").read_text(), (calm / "task.toml").read_text())
             self.assertEqual((len(self.campaign_events(task, "lane")), len(self.campaign_events(task, "laned"))), (1, 1))

@@ -103,7 +103,7 @@ TEST(Culprits, EveryGuardHasAFileThatItCatches) {
                             "time_claim",
                             "below_floor",
                             "beyond_wall",
-                            "patched_symbols",
+                            "interposed",
                             "forbidden_call",
                             "input_changed",
                             "violation",

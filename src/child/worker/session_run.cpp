@@ -1,5 +1,6 @@
 // Commands that run the candidate.
 #include "model/device.hpp"
+#include "model/entry_status.hpp"
 #include "protocol/values.hpp"
 #include "worker/refused.hpp"
 #include "worker/session.hpp"
@@ -52,6 +53,13 @@ std::vector<std::string> Session::restored() {
 Refusal Session::returned(const std::string& name, int code, Json data) const {
   if (m_guest && code == AKO_GUEST_RAISED) return m_guest->explain();
   data["code"] = code;
+  // The generated entry lets no exception out: it says so by its status.
+  if (code == model::k_exception_status)
+    return {"threw", "an exception left the kernel", std::move(data)};
+  if (code == model::k_range_status)
+    return {"returned_error",
+            fmt::format("{} was given an axis value that its parameter's type cannot hold", name),
+            std::move(data)};
   if (m_replay && code == Replay::k_unknown)
     return {"returned_error", "the replay failed: " + m_replay->why(), std::move(data)};
   std::string text = fmt::format("{} returned {}", name, code);

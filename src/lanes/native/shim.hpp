@@ -9,7 +9,7 @@
 //   axis     int, unsigned, long, long long and their unsigned forms, where the axis' declared
 //   range
 //            fits the type; an axis without `max` goes into a 32-bit type behind a check at run
-//            time (ako_call returns k_range_status)
+//            time (ako_call returns model::k_range_status)
 //   scalar   float32 and narrower: float or double; float64: double; integers as axes are
 //   stream   cuda lane: cudaStream_t or void*, last unless kernel.args places "stream" elsewhere
 //   returns  void, or int with 0 = ok; on the cuda lane also cudaError_t; on the cutlass lane also
@@ -23,9 +23,6 @@
 #include "model/contract.hpp"
 
 namespace ako::lanes::native {
-
-inline constexpr int k_range_status = -7301; ///< an axis value did not fit the entry's parameter
-inline constexpr int k_exception_status = -7302; ///< an exception left the entry
 
 struct Argument {
   enum class Kind { tensor, axis, scalar, stream } kind = Kind::tensor;

@@ -1,6 +1,7 @@
 // The typed shim against a real compiler: what it lets pass, what it refuses and in which words.
 #include "bench_of_builds.hpp"
 #include "lanes/native/shim.hpp"
+#include "model/entry_status.hpp"
 
 #include <fstream>
 #include <gtest/gtest.h>
@@ -107,7 +108,7 @@ TEST(CpuBuild, AnAxisWithoutMaxIsCheckedAtTheCall) {
   float x[1] = {}, y[1] = {};
   EXPECT_EQ(loaded.call({x, y}, {0, 7}, {0}), 0);
   EXPECT_EQ(y[0], 7);
-  EXPECT_EQ(loaded.call({x, y}, {0, std::int64_t{1} << 32}, {0}), lanes::native::k_range_status);
+  EXPECT_EQ(loaded.call({x, y}, {0, std::int64_t{1} << 32}, {0}), model::k_range_status);
   EXPECT_EQ(y[0], 7);
 }
 
@@ -369,7 +370,7 @@ TEST(CpuBuild, AnExceptionDoesNotCrossTheCall) {
   BuildBench bench;
   Loaded loaded(bench.build("void k(const float*, float*, int, float) { throw 1; }\n"));
   float x[1] = {}, y[1] = {};
-  EXPECT_EQ(loaded.call({x, y}, {1, 0}, {0}), lanes::native::k_exception_status);
+  EXPECT_EQ(loaded.call({x, y}, {1, 0}, {0}), model::k_exception_status);
 }
 
 } // namespace

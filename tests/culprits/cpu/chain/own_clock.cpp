@@ -1,4 +1,4 @@
-// Takes twice the time by a clock that stands still. expects: gain below 20 % (patched_symbols)
+// Takes twice the time by a clock that stands still. expects: gain below 20 %
 #include <cstdint>
 #include <ctime>
 
