@@ -28,7 +28,6 @@ constexpr std::uint64_t k_most_kept_ledger = 256u << 20, k_most_guarded = 4ull <
 /// Moves it there; copies where that is another file system.
 Status move_to(const fs::path& from, const fs::path& to) {
   std::error_code why;
-  fs::remove_all(to, why);
   fs::rename(from, to, why);
   if (!why) return {};
   const auto type = fs::symlink_status(from, why).type();
@@ -237,16 +236,25 @@ Expected<std::string> Guard::content_of(const std::string& path, const File& fil
 
 Status Guard::keep_undone(const std::string& path) const {
   std::error_code why;
-  if (fs::symlink_status(path, why).type() == fs::file_type::not_found) return {};
+  const auto type = fs::symlink_status(path, why).type();
+  if (type == fs::file_type::not_found) return {};
+  // What lay in it was moved before it: the empty folder alone is left.
+  const fs::path kept = m_plan.undone / fs::path(path).relative_path();
+  if (type == fs::file_type::directory && fs::is_directory(fs::symlink_status(kept, why)) &&
+      fs::remove(path, why))
+    return {};
   AKO_TRY(const fs::path to, place_for(path));
   return move_to(path, to);
 }
 
-/// Below plan.undone as it lay; beside that where something is kept there already that is no
-/// folder.
+/// Below plan.undone as it lay; beside that where something is kept there already, of a turn that
+/// was lost, or what is no folder stands in the way.
 Expected<fs::path> Guard::place_for(const fs::path& path) const {
   const fs::path to = m_plan.undone / path.relative_path();
-  if (base::make_dirs(to.parent_path())) return to;
+  std::error_code why;
+  if (base::make_dirs(to.parent_path()) &&
+      fs::symlink_status(to, why).type() == fs::file_type::not_found)
+    return to;
   AKO_TRY_STATUS(base::make_dirs(m_plan.undone));
   return m_plan.undone / fmt::format("{}-{}", path.filename().string(), base::wall_ns());
 }
@@ -254,8 +262,9 @@ Expected<fs::path> Guard::place_for(const fs::path& path) const {
 Status Guard::keep_copy(const std::string& path) const {
   AKO_TRY(const fs::path to, place_for(path));
   std::error_code why;
-  fs::copy_file(path, to, fs::copy_options::overwrite_existing, why);
+  fs::copy_file(path, to, why);
   if (!why) return {};
+  if (::access(path.c_str(), R_OK) != 0) return keep_undone(path); // moving needs no reading
   return base::fail(base::ErrorKind::io, "what an agent changed could not be kept",
                     {.where = path, .found = why.message(), .allowed = {}, .next = {}});
 }

@@ -82,7 +82,8 @@ Status Guard::look_at(const fs::path& path, Look& into) const {
       file.in_memory = into.memory + bytes.size() <= k_most_memory;
       if (file.in_memory) file.content = std::move(bytes);
     } else {
-      AKO_TRY(file.hash, base::sha256_file(path));
+      // Unreadable: its content is as no file's was, so it is put back.
+      if (auto hash = base::sha256_file(path)) file.hash = std::move(*hash);
     }
     into.memory += file.content.size();
   } else {

@@ -373,7 +373,8 @@ Status choose(const loop::Session& session, const Campaign& campaign, SideBySide
                          .found = {},
                          .allowed = {},
                          .next = "run the same command again to go on"});
-    const bool done = std::count(state.contenders.begin(), state.contenders.end(), end->name) != 0;
+    const std::string best = end->name + " " + end->best->snapshot;
+    const bool done = std::count(state.contenders.begin(), state.contenders.end(), best) != 0;
     if (!done) AKO_TRY_STATUS(try_contender(session, campaign, *end, inherited, evaluator));
   }
   AKO_TRY(out.standing, session.standing());

@@ -58,7 +58,9 @@ void apply_tried(State& state, const Json& data) {
   state.idle_in_a_row = recorded ? 0 : state.idle_in_a_row + 1;
   state.directions_taken += recorded && state.answer.direction_taken;
   const bool waits = !get_or<Json>(data, "unread", Json::array()).empty();
-  state.unjudged = waits ? state.answer : AnswerRecord{};
+  if (waits) state.unjudged = state.answer;
+  else if (state.answer.trouble.empty())
+    state.unjudged = AnswerRecord{}; // else it stands there yet
   state.phase = Phase::ready;
 }
 
@@ -119,7 +121,7 @@ base::Status apply(State& state, const ledger::Campaign& step, std::int64_t even
     state.stopped = text_of(data, "reason");
     state.phase = Phase::stopped;
   } else if (step.step == "contender") {
-    state.contenders.push_back(text_of(data, "setting"));
+    state.contenders.push_back(text_of(data, "setting") + " " + text_of(data, "snapshot"));
   } else if (step.step == "settings") { // for whoever adds up what was spent
   } else {
     return base::fail(base::ErrorKind::invalid, "an unknown step of a campaign is on record",

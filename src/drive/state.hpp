@@ -69,7 +69,7 @@ struct State {
   std::int64_t inherited = 0; ///< iterations on record before the campaign
   base::Hash file;            ///< of campaign.toml as it was last begun
   std::string stopped;
-  std::vector<std::string> contenders; ///< settings whose best was measured again
+  std::vector<std::string> contenders; ///< "SETTING SNAPSHOT": bests that were measured again
 };
 
 /// Applies one event; those of other campaigns are to be left out by the caller.

@@ -254,15 +254,15 @@ base::Status Try::measure_against_baseline() {
   m_out.further_device_ns += report.phases.total_ns;
   if (report.verdict.outcome.kind == model::OutcomeKind::interrupted)
     m_out.warnings.push_back("stopped before it was measured against the baseline");
+  else if (const std::string edited = fills_edited(); !edited.empty())
+    m_out.warnings.push_back("it was not measured against the baseline: inputs were edited "
+                             "meanwhile: " +
+                             edited);
   else if (report.verdict.outcome.fault == model::Fault::candidate)
     overrule(std::move(report), setup.hidden_seed);
   else if (report.verdict.outcome.fault != model::Fault::none)
     m_out.warnings.push_back("it was not measured against the baseline: " +
                              report.verdict.outcome.reason);
-  else if (const std::string edited = fills_edited(); !edited.empty())
-    m_out.warnings.push_back("it was not measured against the baseline: inputs were edited "
-                             "meanwhile: " +
-                             edited);
   else {
     m_iteration.versus_baseline = report.verdict;
     m_versus_samples = std::move(report.samples.rows);
