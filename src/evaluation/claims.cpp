@@ -1,5 +1,7 @@
 #include "evaluation/claims.hpp"
 
+#include "evaluation/watch.hpp"
+
 #include <algorithm>
 
 namespace ako::evaluation {
@@ -16,6 +18,14 @@ double eviction_of(const client::SampleReport& report, double outside_ns) {
   return std::min(static_cast<double>(report.evict_spent_ns), std::max(0.0, room));
 }
 
+/// Where the core was given to others, time passed in the timed part as well: it counts on both
+/// clocks. What was waited elsewhere counts on neither: it says nothing of the candidate.
+std::int64_t passed_outside(const client::SampleReport& report, int threads) {
+  const std::int64_t within = waited_in_time(report);
+  if (threads == 1 && report.parent_cpu_ns > 0) return report.parent_cpu_ns + within;
+  return report.parent_wall_ns - std::max<std::int64_t>(0, report.parent_wait_ns - within);
+}
+
 } // namespace
 
 void Claims::note(model::Side side, const client::SampleReport& report,
@@ -27,10 +37,8 @@ void Claims::note(model::Side side, const client::SampleReport& report,
   // How long a launch takes to begin depends on its kind: so much of it is no evidence.
   const double around = report.window_ns - k_launch_ns * report.calls;
   const double device = std::max(around, report.pass_ns);
-  const double outside = !report.device.empty() ? device
-                         : m_threads == 1 && report.parent_cpu_ns > 0
-                             ? static_cast<double>(report.parent_cpu_ns)
-                             : static_cast<double>(report.parent_wall_ns);
+  const double outside =
+      !report.device.empty() ? device : static_cast<double>(passed_outside(report, m_threads));
   const bool old = side == model::Side::incumbent;
   (old ? pair.old_outside_ns : pair.new_outside_ns) = outside;
   (old ? pair.old_claimed_ns : pair.new_claimed_ns) = report.pass_ns;

@@ -10,10 +10,15 @@ namespace {
 
 /// Of a first alarm.
 constexpr int k_second_pairs = 8, k_most_second_pairs = 40;
+/// A pair beside which others work says nothing: it is taken so often again, after a rest.
+constexpr int k_disturbed_pairs = 2;
+constexpr std::int64_t k_settle_ns = 20'000'000;
 /// A block in which a share of a hundredth is more than the outside clock's noise. What is updated
 /// in place is called once a block: more of these.
 constexpr double k_long_ns = 8e6;
 constexpr int k_long_pairs = 6, k_in_place_pairs = 16;
+/// Of an alarm: six pairs' spread is too loose a guess to accuse anybody by.
+constexpr int k_alarmed_pairs = 16;
 constexpr double k_most_long_calls = 1e6;
 /// Pairs of lone cold calls, more where the first do not tell, within so much time of all shapes.
 constexpr int k_swept_pairs = 8, k_most_swept_pairs = 24;
@@ -60,14 +65,22 @@ base::Status Rounds::look_again(bool win, std::vector<model::Evidence>& evidence
   return {};
 }
 
-base::Status Rounds::sample_both(const Sampled& sample, client::SampleReport (&reports)[2]) {
-  const bool old_first = m_coins.flip();
-  for (int turn = 0; turn < 2 && !m_out.ended; ++turn) {
-    const Side side = (turn == 0) == old_first ? Side::incumbent : Side::candidate;
-    AKO_TRY(auto report, sample(side));
-    if (report) reports[side == Side::candidate] = std::move(*report);
+base::Expected<bool> Rounds::sample_both(const Sampled& sample,
+                                         client::SampleReport (&reports)[2]) {
+  for (int attempt = 0; attempt <= k_disturbed_pairs; ++attempt) {
+    AKO_TRY_STATUS(m_watch.begin());
+    const bool old_first = m_coins.flip();
+    for (int turn = 0; turn < 2; ++turn) {
+      const Side side = (turn == 0) == old_first ? Side::incumbent : Side::candidate;
+      AKO_TRY(auto report, sample(side));
+      if (stopped() || !report) return false;
+      reports[side == Side::candidate] = std::move(*report);
+    }
+    AKO_TRY(const Watch::Seen seen, m_watch.end());
+    if (stats::disturbance(seen.watch, m_policy).empty()) return true;
+    if (attempt < k_disturbed_pairs) m_stage.settle(k_settle_ns);
   }
-  return {};
+  return false;
 }
 
 base::Expected<Claims> Rounds::without_preparation() {
@@ -94,8 +107,8 @@ base::Expected<Claims> Rounds::without_preparation() {
   };
   for (m_pair = 0; !stopped() && more(); ++m_pair) {
     client::SampleReport reports[2];
-    AKO_TRY_STATUS(sample_both(sample, reports));
-    if (!m_out.ended) again.add_pair(reports[0], reports[1]);
+    AKO_TRY(const bool quiet, sample_both(sample, reports));
+    if (quiet) again.add_pair(reports[0], reports[1]);
   }
   return again;
 }
@@ -128,16 +141,21 @@ base::Status Rounds::confirm_clock() {
     return observed ? std::optional(std::move(observed->report)) : std::nullopt;
   };
   client::SampleReport reports[2];
-  if (!m_out.ended) AKO_TRY_STATUS(sample_both(sample, reports)); // how long a pass is
+  if (m_out.ended) return {};
+  AKO_TRY([[maybe_unused]] const bool as_usual, sample_both(sample, reports)); // how long a pass is
+  if (m_out.ended) return {};
   const bool in_place = has_inouts(shape());
-  if (!m_out.ended && !in_place)
+  if (!in_place)
     job.repeat = static_cast<int>(std::clamp(k_long_ns / std::max(reports[0].pass_ns, 1.0), 1.0,
                                              k_most_long_calls / blocks().timed_sets));
   Claims claims(m_request.contract->limits.threads);
   const int pairs = in_place ? k_in_place_pairs : k_long_pairs;
-  for (m_pair = 0; m_pair < pairs && !stopped(); ++m_pair) {
-    AKO_TRY_STATUS(sample_both(sample, reports));
-    if (!m_out.ended) claims.add_pair(reports[0], reports[1]);
+  const auto more = [&] {
+    return m_pair < pairs || (m_pair < k_alarmed_pairs && claims.untimed(place()));
+  };
+  for (m_pair = 0; !stopped() && more(); ++m_pair) {
+    AKO_TRY(const bool quiet, sample_both(sample, reports));
+    if (quiet) claims.add_pair(reports[0], reports[1]);
   }
   if (m_out.ended) return {};
   if (auto found = claims.untimed(place())) return take(Side::candidate, {*found});
@@ -145,8 +163,8 @@ base::Status Rounds::confirm_clock() {
   if (!judge::would_show(claims.saving(), std::max(least, claims.saving().claimed_ns)))
     m_out.unproven.push_back(
         fmt::format("{}: a clock bent by as much as is saved: the outside clock is too restless to "
-                    "tell in {} blocks of {:.1f} ms",
-                    shape().tag, pairs, reports[0].pass_ns / 1e6));
+                    "tell in {} quiet pairs of blocks of {:.1f} ms",
+                    shape().tag, claims.saving().pairs, reports[0].pass_ns / 1e6));
   return {};
 }
 
@@ -176,8 +194,8 @@ base::Status Rounds::confirm_cold() {
   };
   for (m_pair = 0; !stopped() && more(); ++m_pair) {
     client::SampleReport reports[2];
-    AKO_TRY_STATUS(sample_both(sample, reports));
-    if (m_out.ended || reports[0].call_ns.empty() || reports[1].call_ns.empty()) continue;
+    AKO_TRY(const bool quiet, sample_both(sample, reports));
+    if (!quiet || reports[0].call_ns.empty() || reports[1].call_ns.empty()) continue;
     saved.push_back(reports[0].call_ns.back() - reports[1].call_ns.back());
   }
   if (m_out.ended) return {};

@@ -93,9 +93,10 @@ private:
   /// An alarm that does not stand there is taken back; a win that the outside clock leaves open
   /// must stand there.
   base::Status look_again(bool win, std::vector<model::Evidence>& evidence);
-  /// One pair of blocks on new contents, each run by `sample`, in an order drawn by coin.
+  /// One pair of blocks on new contents, each run by `sample`, in an order drawn by coin; again
+  /// where it was disturbed. False where it stayed so, or where it ended.
   using Sampled = std::function<base::Expected<std::optional<client::SampleReport>>(Side)>;
-  base::Status sample_both(const Sampled& sample, client::SampleReport (&reports)[2]);
+  base::Expected<bool> sample_both(const Sampled& sample, client::SampleReport (&reports)[2]);
   /// What a win claims is measured again where a clock that was bent by little and a cache that was
   /// not emptied show.
   base::Status confirm();

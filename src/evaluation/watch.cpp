@@ -7,24 +7,11 @@
 
 namespace ako::evaluation {
 
-base::Status Watch::begin() {
-  AKO_TRY(m_before, m_stage.machine());
-  m_wait_ns = m_wall_ns = 0;
-  return {};
-}
-
-void Watch::add(const client::SampleReport& report) {
-  // Waking up to a command is waiting as well, and as long as a short block: only what the timed
-  // part has to spare can have been lost in it. With several threads at work nothing is to spare.
-  const std::int64_t timed = std::max<std::int64_t>(0, report.last_ns - report.first_ns);
-  // The two clocks are read one after the other: one thread's time may come out a little longer.
-  const bool several = report.cpu_ns > timed + timed / 4 + 20'000;
-  const std::int64_t idle = several ? timed : std::max<std::int64_t>(0, timed - report.cpu_ns);
-  m_wait_ns += std::clamp<std::int64_t>(report.parent_wait_ns, 0, idle);
-  m_wall_ns += timed;
-}
-
 namespace {
+
+std::int64_t timed_part(const client::SampleReport& report) {
+  return std::max<std::int64_t>(0, report.last_ns - report.first_ns);
+}
 
 double device_clock(const client::MachineState& state) {
   return static_cast<double>(base::get_or<std::int64_t>(state.device, "sm_mhz", 0)) / 1000;
@@ -37,6 +24,27 @@ std::int64_t neighbours(const client::MachineState& before, const client::Machin
 }
 
 } // namespace
+
+std::int64_t waited_in_time(const client::SampleReport& report) {
+  // Waking up to a command is waiting as well, and as long as a short block: only what the timed
+  // part has to spare can have been lost in it. With several threads at work nothing is to spare.
+  const std::int64_t timed = timed_part(report);
+  // The two clocks are read one after the other: one thread's time may come out a little longer.
+  const bool several = report.cpu_ns > timed + timed / 4 + 20'000;
+  const std::int64_t idle = several ? timed : std::max<std::int64_t>(0, timed - report.cpu_ns);
+  return std::clamp<std::int64_t>(report.parent_wait_ns, 0, idle);
+}
+
+base::Status Watch::begin() {
+  AKO_TRY(m_before, m_stage.machine());
+  m_wait_ns = m_wall_ns = 0;
+  return {};
+}
+
+void Watch::add(const client::SampleReport& report) {
+  m_wait_ns += waited_in_time(report);
+  m_wall_ns += timed_part(report);
+}
 
 base::Expected<Watch::Seen> Watch::end() {
   AKO_TRY(client::MachineState after, m_stage.machine());

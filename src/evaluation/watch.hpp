@@ -9,6 +9,10 @@
 
 namespace ako::evaluation {
 
+/// Of the time that the worker was ready to run and had to wait for a core, what can have passed in
+/// the timed part: no more than it has to spare. ns
+std::int64_t waited_in_time(const client::SampleReport& report);
+
 /// Brackets the blocks of one pair: begin() before, add() for each block, end() after. Foreign load
 /// is the share of the timed parts in which the worker was ready to run and had to wait for a core,
 /// as the kernel counts it in nanoseconds; /proc/stat's 10 ms steps are too coarse for a block.

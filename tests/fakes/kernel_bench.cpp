@@ -86,11 +86,11 @@ extern "C" int ako_call(void* const* tensors, const int64_t* integers, const dou
 }
 
 Bench Bench::make(std::int64_t n, int sets, std::int64_t evict_bytes,
-                  std::optional<model::DeviceId> device) {
+                  std::optional<model::DeviceId> device, model::Contract contract,
+                  std::uint64_t placement) {
   client::KeeperOptions options;
   options.evict_bytes = evict_bytes;
   options.device = device;
-  auto contract = axpb_contract();
   auto shape = axpb_shape(contract, n);
   Bench bench{must(base::TemporaryDir::make("ako-test-")),
               std::move(contract),
@@ -98,7 +98,7 @@ Bench Bench::make(std::int64_t n, int sets, std::int64_t evict_bytes,
               must(client::Keeper::start(options)),
               device,
               std::nullopt};
-  auto plan = must(model::plan_arena(bench.contract, bench.shape, sets, 0, 7));
+  auto plan = must(model::plan_arena(bench.contract, bench.shape, sets, 0, placement));
   bench.arena =
       must(bench.keeper.create_arena(bench.contract, bench.shape, std::move(plan), "test"));
   must(bench.keeper.fill(*bench.arena, bench.fill_job()));

@@ -34,7 +34,8 @@ struct Bench {
   std::optional<client::Arena> arena;
 
   static Bench make(std::int64_t n, int sets, std::int64_t evict_bytes = -1,
-                    std::optional<model::DeviceId> device = std::nullopt);
+                    std::optional<model::DeviceId> device = std::nullopt,
+                    model::Contract contract = axpb_contract(), std::uint64_t placement = 7);
   client::WorkerOptions options(const std::string& source) const;
   /// Started, loaded, mapped and bound.
   client::Answer<client::Worker> worker(const std::string& source) const;

@@ -198,11 +198,30 @@ AKO_KERNEL(ako_fill, FillParams) {
     store_at(p.destination, i, p.element_bits, code_of(p, i));
 }
 
+// ---- words of 8 bytes at any address: a tensor may be aligned to one of its elements alone ----
+AKO_DEVICE u64 load_word(u64 at) {
+  if (at % 8 == 0) return *(const u64*)at;
+  if (at % 4 == 0) return (u64)((const u32*)at)[0] | (u64)((const u32*)at)[1] << 32;
+  u64 word = 0;
+  for (int i = 0; i < 8; ++i) word |= (u64)((const u8*)at)[i] << (8 * i);
+  return word;
+}
+AKO_DEVICE void store_word(u64 at, u64 word) {
+  if (at % 8 == 0) {
+    *(u64*)at = word;
+  } else if (at % 4 == 0) {
+    ((u32*)at)[0] = (u32)word;
+    ((u32*)at)[1] = (u32)(word >> 32);
+  } else {
+    for (int i = 0; i < 8; ++i) ((u8*)at)[i] = (u8)(word >> (8 * i));
+  }
+}
+
 // ---- marks ----
 AKO_KERNEL(ako_paint, PaintParams) {
   const u64 words = p.bytes / 8;
-  u64* out = (u64*)p.destination;
-  for (u64 i = thread_index(); i < words; i += thread_count()) out[i] = p.word;
+  for (u64 i = thread_index(); i < words; i += thread_count())
+    store_word(p.destination + i * 8, p.word);
   if (thread_index() == 0)
     for (u64 i = words * 8; i < p.bytes; ++i)
       ((u8*)p.destination)[i] = (u8)(p.word >> (i - words * 8) * 8);
@@ -264,7 +283,7 @@ AKO_KERNEL(ako_sum, SumParams) {
   const u64 words = p.bytes / 8;
   u64 sum = 0;
   for (u64 i = thread_index(); i < words; i += thread_count())
-    sum += mix(((const u64*)p.data)[i] ^ mix(i + 1));
+    sum += mix(load_word(p.data + i * 8) ^ mix(i + 1));
   if (thread_index() == 0)
     for (u64 i = words * 8; i < p.bytes; ++i) sum += mix(((const u8*)p.data)[i] ^ mix(~i));
   sum = sum_of_warp(sum); // one addition a warp: as many as threads would take longer than reading
@@ -276,9 +295,10 @@ AKO_KERNEL(ako_mark, ReadParams) {
   if (p.bytes == 1) *(u64*)p.sink = 0; // never: an argument that is used
 }
 AKO_DEVICE void read_through(const ReadParams& p) {
-  const u64 lines = p.bytes / 32;
+  // Whole lines, wherever a tensor begins in one.
+  const u64 first = p.data / 32, lines = (p.data + p.bytes) / 32 - first;
   u64 sum = 0;
-  for (u64 i = thread_index(); i < lines; i += thread_count()) sum ^= load_line(p.data + i * 32);
+  for (u64 i = thread_index(); i < lines; i += thread_count()) sum ^= load_line((first + i) * 32);
   if (sum == 0x0123456789abcdefull) *(u64*)p.sink = sum;
 }
 AKO_KERNEL(ako_sweep, ReadParams) { read_through(p); }

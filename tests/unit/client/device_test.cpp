@@ -129,6 +129,32 @@ TEST(Device, MarksSeeWhatHonestTwinsDoNot) {
   EXPECT_TRUE(changed.buffers[0].input_changed);
 }
 
+TEST(Device, TensorsMayBeAlignedToOneElementAlone) {
+  const ScriptedGpu gpu;
+  const auto contract = [] {
+    auto out = fakes::axpb_contract();
+    for (auto& tensor : out.tensors) tensor.align = 4;
+    return out;
+  }();
+  int odd = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    auto bench = Bench::make(1001, 2, 0, k_device, contract, seed);
+    for (int tensor : {0, 1}) odd += bench.arena->address(tensor, 0) % 8 != 0;
+    auto worker = bench.worker(source());
+    ASSERT_OK(worker);
+    client::SampleJob job;
+    job.sets = {0, 1};
+    job.cache = model::CacheState::warm;
+    ASSERT_OK(worker->sample(job));
+    const auto report = bench.keeper.check(*bench.arena, {0, 1});
+    ASSERT_TRUE(report);
+    EXPECT_TRUE(report->clean());
+    fetch(bench, 1);
+    EXPECT_EQ(bench.wrong_elements(1), 0);
+  }
+  EXPECT_GT(odd, 0) << "no placement lay between two words";
+}
+
 TEST(Device, WorkInAnotherStreamIsStray) {
   const ScriptedGpu gpu;
   auto bench = Bench::make(64, 3, 0, k_device);

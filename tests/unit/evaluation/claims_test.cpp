@@ -20,7 +20,19 @@ struct Told {
   int threads = 1;
   bool device = false; ///< timed by device timestamps
   bool windows = false;
+  double others = 0; ///< of the time that each command needs, how much others' work takes in it
+  double others_after = 0; ///< ns that others' work takes of the candidate behind its calls
 };
+
+/// The core is given to others while the calls run (by the share) and behind them.
+void give_away(client::SampleReport& report, double spent, double share, double after) {
+  const double within = share * spent;
+  report.cpu_ns = static_cast<std::int64_t>(spent);
+  report.last_ns = static_cast<std::int64_t>(spent + within);
+  report.pass_ns += within;
+  report.parent_wait_ns = static_cast<std::int64_t>(within + after);
+  report.parent_wall_ns += report.parent_wait_ns;
+}
 
 std::vector<model::Evidence> evidence_of(const Told& told) {
   std::mt19937 random(3);
@@ -41,6 +53,8 @@ std::vector<model::Evidence> evidence_of(const Told& told) {
       old.window_ns = k_old_ns + 2e3;
       now.window_ns = told.spent + 2e3 + 100 * jitter(random);
     }
+    give_away(old, k_old_ns, told.others, 0);
+    give_away(now, told.spent, told.others, told.others_after);
     if (told.device) old.device = now.device = {{"how", "cupti"}};
     claims.note(model::Side::incumbent, old, pair);
     claims.note(model::Side::candidate, now, pair);
@@ -66,6 +80,16 @@ TEST(Claims, HalfMayComeBackAndNoiseIsNoEvidence) {
   EXPECT_FALSE(evidence_of({.claimed = 50e3, .spent = 90e3}).empty());
   EXPECT_TRUE(evidence_of({.claimed = 99e3, .spent = 100e3, .noise = 0.5}).empty());
   EXPECT_TRUE(evidence_of({.claimed = 50e3, .spent = 100e3, .pairs = 5}).empty()) << "too few";
+}
+
+TEST(Claims, AMachineThatWorksForOthersIsNoSignOfACheat) {
+  for (int threads : {1, 4}) {
+    EXPECT_TRUE(evidence_of({.threads = threads, .others = 1.5}).empty())
+        << "the longer it runs, the more is taken from it: " << threads;
+    EXPECT_TRUE(evidence_of({.threads = threads, .others_after = 40e3}).empty()) << threads;
+    EXPECT_FALSE(evidence_of({.spent = 100e3, .threads = threads, .others = 0.3}).empty())
+        << "what it did itself is seen through the load: " << threads;
+  }
 }
 
 TEST(Claims, ATeamsIdleSpinningIsNotHeldAgainstIt) {
