@@ -39,10 +39,11 @@ base::Status DeviceBuffers::launch(const char* name, const Params& params,
 }
 
 base::Expected<std::unique_ptr<Store>>
-DeviceBuffers::make(const device::Gpu& gpu, const device::Kernels& kernels, model::ArenaPlan plan,
+DeviceBuffers::make(const device::Gpu& gpu, const device::Kernels& kernels,
+                    device::Staging& staging, model::ArenaPlan plan,
                     std::vector<protocol::ArenaTensor> tensors) {
   AKO_TRY_STATUS(check_plan(plan, tensors.size()));
-  std::unique_ptr<DeviceBuffers> made(new DeviceBuffers(gpu, kernels));
+  std::unique_ptr<DeviceBuffers> made(new DeviceBuffers(gpu, kernels, staging));
   auto& buffers = *made;
   AKO_TRY(buffers.m_memory, device::Shared::make(gpu, plan.bytes, plan.address));
   AKO_TRY(const int fd, buffers.m_memory.export_fd());
@@ -149,7 +150,7 @@ base::Status DeviceBuffers::fill_place(const FillRequest& request, const inputs:
   if (!prepared.fill) {
     const auto view = mirror(place);
     AKO_TRY_STATUS(filler.fill(view, stream));
-    return m_gpu.copy_in(at(place), view);
+    return m_staging.copy_in(m_gpu, at(place), view);
   }
   auto params = prepared.fill->params;
   params.destination = at(place);
@@ -218,7 +219,7 @@ base::Status DeviceBuffers::find_on_host(std::size_t index, BufferFinding& findi
   const auto& place = m_plan.places[index];
   const auto& tensor = tensor_of(place);
   const auto view = mirror(place);
-  AKO_TRY_STATUS(m_gpu.copy_out(view, at(place)));
+  AKO_TRY_STATUS(m_staging.copy_out(m_gpu, view, at(place)));
   const auto found = inputs::find_poison(view, tensor.resolved, *m_poisoned[index]);
   (inputs::poison_is_decisive(tensor.resolved.dtype) ? finding.unwritten : finding.doubtful) =
       found.count;
@@ -308,13 +309,15 @@ base::Status DeviceBuffers::move(const Region& to, const Region& from) {
 base::Status DeviceBuffers::read(int tensor, int set) {
   AKO_TRY(const auto from, region(tensor, set));
   const auto offset = from.at - m_memory.at();
-  return m_gpu.copy_out({m_mirror.data() + offset, static_cast<std::size_t>(from.bytes)}, from.at);
+  return m_staging.copy_out(m_gpu, {m_mirror.data() + offset, static_cast<std::size_t>(from.bytes)},
+                            from.at);
 }
 
 base::Status DeviceBuffers::write(int tensor, int set) {
   AKO_TRY(const auto to, region(tensor, set));
   const auto offset = to.at - m_memory.at();
-  return m_gpu.copy_in(to.at, {m_mirror.data() + offset, static_cast<std::size_t>(to.bytes)});
+  return m_staging.copy_in(m_gpu, to.at,
+                           {m_mirror.data() + offset, static_cast<std::size_t>(to.bytes)});
 }
 
 } // namespace ako::keeper

@@ -4,6 +4,7 @@
 #include "base/shm.hpp"
 #include "device/fill.hpp"
 #include "device/kernels.hpp"
+#include "device/staging.hpp"
 #include "keeper/store.hpp"
 
 #include <memory>
@@ -13,10 +14,9 @@ namespace ako::keeper {
 
 class DeviceBuffers final : public Store {
 public:
-  static base::Expected<std::unique_ptr<Store>> make(const device::Gpu& gpu,
-                                                     const device::Kernels& kernels,
-                                                     model::ArenaPlan plan,
-                                                     std::vector<protocol::ArenaTensor> tensors);
+  static base::Expected<std::unique_ptr<Store>>
+  make(const device::Gpu& gpu, const device::Kernels& kernels, device::Staging& staging,
+       model::ArenaPlan plan, std::vector<protocol::ArenaTensor> tensors);
   /// The device memory's handle, and the host's view (an empty file of the arena's size whose pages
   /// come into being when a buffer is read).
   std::vector<int> fds() const override { return {m_fd.get(), m_mirror_fd.get()}; }
@@ -31,8 +31,8 @@ public:
   base::Status write(int tensor, int set) override;
 
 private:
-  DeviceBuffers(const device::Gpu& gpu, const device::Kernels& kernels)
-      : m_gpu(gpu), m_kernels(kernels) {}
+  DeviceBuffers(const device::Gpu& gpu, const device::Kernels& kernels, device::Staging& staging)
+      : m_gpu(gpu), m_kernels(kernels), m_staging(staging) {}
   /// Kernels that a fill of one tensor needs, with its table on the device.
   struct Prepared {
     std::optional<device::DeviceFill> fill;
@@ -68,6 +68,7 @@ private:
 
   const device::Gpu& m_gpu;
   const device::Kernels& m_kernels;
+  device::Staging& m_staging;
   model::ArenaPlan m_plan;
   std::vector<protocol::ArenaTensor> m_tensors;
   device::Shared m_memory;

@@ -73,7 +73,7 @@ base::Expected<Json> DeviceKeeper::state() const {
 
 base::Expected<std::unique_ptr<Store>>
 DeviceKeeper::make_store(model::ArenaPlan plan, std::vector<protocol::ArenaTensor> tensors) {
-  return DeviceBuffers::make(m_gpu, *m_kernels, std::move(plan), std::move(tensors));
+  return DeviceBuffers::make(m_gpu, *m_kernels, m_staging, std::move(plan), std::move(tensors));
 }
 
 } // namespace ako::keeper

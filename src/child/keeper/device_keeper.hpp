@@ -3,6 +3,7 @@
 
 #include "base/json.hpp"
 #include "device/kernels.hpp"
+#include "device/staging.hpp"
 #include "device/telemetry.hpp"
 #include "keeper/store.hpp"
 
@@ -31,6 +32,7 @@ private:
   base::Status share_eviction();
 
   device::Gpu m_gpu;
+  device::Staging m_staging; ///< of every arena
   std::optional<device::Kernels> m_kernels;
   std::optional<device::Telemetry> m_telemetry;
   device::Shared m_evict;

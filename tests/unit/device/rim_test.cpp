@@ -3,6 +3,7 @@
 #include "device/fill.hpp"
 #include "device/inventory.hpp"
 #include "device/sampler.hpp"
+#include "device/staging.hpp"
 #include "device/telemetry.hpp"
 #include "device/tensor_rates.hpp"
 #include "unit/device/scripted.hpp"
@@ -79,6 +80,26 @@ SampleJob job_of(ako_call_fn call, std::size_t sets) {
   job.sets.assign(sets, nullptr);
   job.warmup.assign(1, nullptr);
   return job;
+}
+
+TEST(Rim, LargeCopiesGoThroughPagesThatStay) {
+  const auto there_and_back = [] {
+    auto gpu = Gpu::open(ScriptedGpu::k_uuid);
+    ASSERT_OK(gpu);
+    Staging staging;
+    for (const std::size_t bytes :
+         {std::size_t{100}, Staging::k_piece_bytes, 2 * Staging::k_piece_bytes + 4097}) {
+      std::vector<std::byte> in(bytes), out(bytes);
+      for (std::size_t i = 0; i < bytes; ++i) in[i] = static_cast<std::byte>(i * 2654435761u >> 24);
+      auto there = Memory::take(*gpu, static_cast<std::int64_t>(bytes));
+      ASSERT_OK(there);
+      ASSERT_OK(staging.copy_in(*gpu, there->at(), in));
+      ASSERT_OK(staging.copy_out(*gpu, out, there->at()));
+      EXPECT_EQ(in, out) << bytes;
+    }
+  };
+  in_child("", there_and_back);
+  in_child("fail cuMemHostAlloc 1 2\n", there_and_back);
 }
 
 TEST(Rim, SamplesColdCallsBehindTheGate) {

@@ -1,4 +1,4 @@
-// Every thread prints at every call. expects: crashed or not improved
+// Every thread prints at every call. expects: crashed or timeout or not improved
 #include <cuda_runtime.h>
 #include <cstdio>
 
