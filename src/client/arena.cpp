@@ -2,6 +2,7 @@
 
 #include "protocol/addresses.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace ako::client {
@@ -10,13 +11,14 @@ namespace {
 constexpr auto k_first = protocol::k_first_address, k_last = protocol::k_last_address;
 constexpr std::uint64_t k_gap = 2u << 20, k_device_gap = 64u << 20;
 
-std::uint64_t next_address(std::int64_t bytes, std::uint64_t gap,
+std::uint64_t next_address(std::int64_t bytes, std::uint64_t gap, std::uint64_t last,
                            std::atomic<std::uint64_t>& next) {
   const auto step = (static_cast<std::uint64_t>(bytes) + 2 * gap - 1) / gap * gap;
+  if (step > last - k_first) last = k_last;
   AKO_CHECK(step < k_last - k_first, "an arena larger than the range for arenas");
   std::uint64_t at = next.load();
   for (;;) {
-    const auto begin = at + step > k_last ? k_first : at;
+    const auto begin = at + step > last ? k_first : at;
     if (next.compare_exchange_weak(at, begin + step)) return begin;
   }
 }
@@ -25,12 +27,13 @@ std::uint64_t next_address(std::int64_t bytes, std::uint64_t gap,
 
 std::uint64_t next_arena_address(std::int64_t bytes) {
   static std::atomic<std::uint64_t> next{k_first};
-  return next_address(bytes, k_gap, next);
+  return next_address(bytes, k_gap, k_last, next);
 }
 
-std::uint64_t next_device_address(std::int64_t bytes) {
+std::uint64_t next_device_address(std::int64_t bytes, std::uint64_t set_apart) {
   static std::atomic<std::uint64_t> next{k_first};
-  return next_address(bytes, k_device_gap, next);
+  const auto last = set_apart == 0 ? k_last : std::min(k_last, k_first + set_apart);
+  return next_address(bytes, k_device_gap, last, next);
 }
 
 const model::BufferPlace* find_place(const model::ArenaPlan& plan, int tensor, int set) {

@@ -16,8 +16,10 @@ namespace ako::client {
 /// Ranges are handed out in turn, page-aligned, with an unmapped gap behind each; the range wraps
 /// around after 384 GiB, so that an arena's range is not given out again while it lives.
 std::uint64_t next_arena_address(std::int64_t bytes);
-/// The same for memory of a device: multiples of 64 MiB, as its driver reserves them.
-std::uint64_t next_device_address(std::int64_t bytes);
+/// The same for memory of a device: multiples of 64 MiB, as its driver reserves them. `set_apart`:
+/// bytes of the range that the driver has set apart for them, all that it may use; 0 = none, and
+/// the whole range is tried.
+std::uint64_t next_device_address(std::int64_t bytes, std::uint64_t set_apart);
 
 /// Move-only; unmapped in the parent by the destructor (Keeper::destroy_arena frees the rest).
 class Arena {

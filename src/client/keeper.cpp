@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <random>
 
 namespace ako::client {
@@ -18,6 +19,10 @@ using base::Json;
 using base::Status;
 using protocol::Kind;
 
+namespace {
+constexpr int k_address_tries = 10000; ///< a large arena lies across many a small one's places
+} // namespace
+
 struct Keeper::State {
   std::optional<Link> link;
   double deadline_seconds = 60;
@@ -26,7 +31,26 @@ struct Keeper::State {
   base::UniqueFd evict_fd, image_fd;
   bool on_device = false;
   std::int64_t image_bytes = 0;
+  std::uint64_t addresses_bytes = 0; ///< set apart for buffers of a device
   Json device_facts = Json::object();
+  struct Taken {
+    std::uint64_t first = 0, last = 0;
+  };
+  std::map<std::uint64_t, Taken> taken; ///< addresses of the arenas that live, by id
+
+  /// Where no other arena of this keeper lies, as long as there is such a place.
+  std::uint64_t free_address(std::int64_t bytes) const {
+    std::uint64_t at = 0;
+    for (int tries = 0; tries < k_address_tries; ++tries) {
+      at = on_device ? next_device_address(bytes, addresses_bytes) : next_arena_address(bytes);
+      const auto last = at + static_cast<std::uint64_t>(bytes);
+      if (std::none_of(taken.begin(), taken.end(), [&](const auto& each) {
+            return at < each.second.last && each.second.first < last;
+          }))
+        break;
+    }
+    return at;
+  }
 
   Expected<Json> ask(Kind kind, const Json& body, std::vector<base::UniqueFd>* received = nullptr) {
     auto answer =
@@ -86,6 +110,7 @@ Expected<Keeper> Keeper::start(KeeperOptions options) {
   if (fds.size() > 1) state.image_fd = std::move(fds.back());
   state.image_bytes = base::get_or<std::int64_t>(facts, "image_bytes", 0);
   state.device_facts = base::get_or<Json>(facts, "device", Json::object());
+  state.addresses_bytes = base::get_or<std::uint64_t>(state.device_facts, "addresses_bytes", 0);
   AKO_TRY(state.evict_bytes, base::get<std::int64_t>(facts, "evict_bytes"));
   AKO_TRY(state.cache_bytes, base::get<std::int64_t>(facts, "cache_bytes"));
   return keeper;
@@ -165,9 +190,7 @@ Expected<Arena> Keeper::create_arena(const model::Contract& contract,
                                      std::string tag, ArenaUse use) {
   if (contract.tensors.size() != shape.tensors.size())
     return base::fail(ErrorKind::internal, "the shape is not the contract's");
-  if (plan.address == 0)
-    plan.address =
-        m_state->on_device ? next_device_address(plan.bytes) : next_arena_address(plan.bytes);
+  if (plan.address == 0) plan.address = m_state->free_address(plan.bytes);
   const auto tensors = tensors_json(contract, shape, use);
   AKO_TRY_STATUS(check_sizes(plan, tensors));
   Arena arena;
@@ -189,6 +212,8 @@ Expected<Arena> Keeper::create_arena(const model::Contract& contract,
     AKO_TRY(arena.m_mapping,
             base::Mapping::map(arena.m_fd.get(), bytes, plan.address, base::Access::read));
   }
+  m_state->taken[arena.m_id] = {plan.address,
+                                plan.address + static_cast<std::uint64_t>(plan.bytes)};
   arena.m_plan = std::move(plan);
   arena.m_tag = std::move(tag);
   return arena;
@@ -196,6 +221,7 @@ Expected<Arena> Keeper::create_arena(const model::Contract& contract,
 
 Status Keeper::destroy_arena(Arena arena) {
   AKO_TRY_STATUS(m_state->ask(Kind::destroy, Json{{"arena", protocol::hex(arena.id())}}));
+  m_state->taken.erase(arena.id());
   return {};
 }
 

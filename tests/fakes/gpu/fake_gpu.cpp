@@ -250,6 +250,7 @@ FAKE(int, cuMemAddressReserve)
 (Pointer* at, std::size_t bytes, std::size_t, Pointer wanted, unsigned long long) {
   SCRIPTED(cuMemAddressReserve);
   const auto& script = Script::of_this_process();
+  if (bytes > script.most_reserved()) return k_out_of_memory;
   if (script.reserves_elsewhere() || bytes <= script.in_hand()) wanted = 0;
   // An address is a wish: where something lies already, another one comes.
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;

@@ -65,6 +65,8 @@ void Script::read_line(const std::string& line, const std::string& role) {
     m_elsewhere = true;
   } else if (verb == "hand" && mine()) {
     words >> m_in_hand;
+  } else if (verb == "reserves" && mine()) {
+    words >> m_most_reserved;
   } else if (verb == "no" && mine()) {
     m_gate = false;
   }

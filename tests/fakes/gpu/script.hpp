@@ -7,6 +7,7 @@
 //   nvml KEY VALUE                 sm_mhz, reasons, processes, temperature_c, power_w
 //   devices N                      how many there are (default 1)
 //   attribute ID VALUE             of every device
+//   reserves ROLE BYTES            no more addresses than these can be reserved at a time
 //   elsewhere ROLE                 reserved addresses are not those that were asked for
 //   hand ROLE BYTES                reservations up to this size come from what the driver has in
 //                                  hand, whatever address is asked for
@@ -31,6 +32,7 @@ public:
   int devices() const { return m_devices; }
   bool reserves_elsewhere() const { return m_elsewhere; }
   std::size_t in_hand() const { return m_in_hand; }
+  std::size_t most_reserved() const { return m_most_reserved; } ///< bytes of addresses at a time
   bool has_gate() const { return m_gate; }
 
 private:
@@ -48,6 +50,7 @@ private:
   std::map<int, int> m_attributes;
   int m_devices = 1, m_stuck = 0;
   std::size_t m_in_hand = 0;
+  std::size_t m_most_reserved = SIZE_MAX;
   bool m_elsewhere = false, m_gate = true;
 };
 

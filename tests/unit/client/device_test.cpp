@@ -6,6 +6,7 @@
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <set>
 
 namespace ako {
 namespace {
@@ -137,7 +138,7 @@ TEST(Device, TensorsMayBeAlignedToOneElementAlone) {
     return out;
   }();
   int odd = 0;
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
     auto bench = Bench::make(1001, 2, 0, k_device, contract, seed);
     for (int tensor : {0, 1}) odd += bench.arena->address(tensor, 0) % 8 != 0;
     auto worker = bench.worker(source());
@@ -364,6 +365,27 @@ TEST(Device, BuffersLieWhereTheyAreWantedWhateverTheDriverHasInHand) {
   ASSERT_OK(worker->call(0));
   fetch(bench, 0);
   EXPECT_EQ(bench.wrong_elements(0), 0);
+}
+
+TEST(Device, BuffersStayWithinTheAddressesThatTheDriverSetApart) {
+  constexpr std::uint64_t k_most = 8ull << 30;
+  const ScriptedGpu gpu("reserves any " + std::to_string(k_most));
+  auto bench = Bench::make(64, 1, 0, k_device);
+  const auto address_of_next = [&] {
+    auto plan = model::plan_arena(bench.contract, bench.shape, 1, 0, 7);
+    auto arena = bench.keeper.create_arena(bench.contract, bench.shape, std::move(*plan), "next");
+    EXPECT_TRUE(arena) << arena.error().text();
+    const auto at = arena ? arena->address(0, 0) : 0;
+    if (arena) {
+      EXPECT_TRUE(bench.keeper.destroy_arena(std::move(*arena)));
+    }
+    return at;
+  };
+  const auto first = address_of_next();
+  std::set<std::uint64_t> seen;
+  for (int i = 0; i < 80; ++i) seen.insert(address_of_next());
+  EXPECT_GT(seen.size(), 40u) << "a range is not given out again at once";
+  EXPECT_LT(*seen.rbegin() - std::min(first, *seen.begin()), k_most);
 }
 
 TEST(Device, TheMachineStateTellsClocksAndReasons) {
