@@ -29,6 +29,7 @@ for given in "$@"; do
     while IFS='|' read -r folder hypothesis cites; do
       [ $SECONDS -gt $end ] && break
       cp "iterations/$folder"/* solution/
+      ako refs read --required --quiet >/dev/null # what this source is built on
       began=$SECONDS
       ako try --json --hypothesis "$hypothesis" --cites "$cites" >"$out/$task/try-$folder.json" </dev/null
       echo "$folder: exit $?, $((SECONDS - began)) s"

@@ -10,9 +10,12 @@ namespace {
 
 using model::OutcomeKind;
 
-/// An end of an interval may be open: few placements that lie far apart bound nothing.
+constexpr double k_most_share = 1000;
+
+/// An end of an interval may be open: few placements that lie far apart bound nothing, or nothing
+/// within a thousand times.
 std::string percent(double share) {
-  return std::isinf(share) ? "open" : fmt::format("{:.2f} %", 100 * share);
+  return std::fabs(share) > k_most_share ? "open" : fmt::format("{:.2f} %", 100 * share);
 }
 
 std::string numbers_text(const model::Verdict& numbers) {

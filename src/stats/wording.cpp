@@ -10,12 +10,15 @@ namespace {
 
 constexpr int k_most_placements = 20000; // beyond this "more placements" is no advice
 
+constexpr double k_most_share = 1000; ///< what is no more than a thousand times bounds nothing
+
 std::string percent(double part) { return fmt::format("{:+.2f} %", 100 * part); }
 std::string plain_percent(double part) { return fmt::format("{:.3g} %", 100 * part); }
 
 std::string interval(const Gain& gain, double level) {
   return fmt::format("{} ({:.4g} % interval {} to {})", percent(gain.value), 100 * level,
-                     std::isfinite(gain.low) ? percent(gain.low) : "unbounded", percent(gain.high));
+                     gain.low > -k_most_share ? percent(gain.low) : "unbounded",
+                     percent(gain.high));
 }
 
 /// The fewest placements that show `line` to lie further than `distance` away, or 0.

@@ -52,7 +52,10 @@ std::string percent(const std::optional<double>& value) { return value ? percent
 
 std::string gain(double value, const model::Interval& interval) {
   if (!std::isfinite(value)) return "-";
-  if (!std::isfinite(interval.low) || !std::isfinite(interval.high)) return percent(value);
+  // What lies a thousand times away is no bound.
+  constexpr double k_most = 1000;
+  if (!(std::fabs(interval.low) < k_most) || !(std::fabs(interval.high) < k_most))
+    return percent(value);
   return fmt::format("{:+.2f} % [{:+.2f}, {:+.2f}]", 100 * value, 100 * interval.low,
                      100 * interval.high);
 }

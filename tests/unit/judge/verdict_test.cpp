@@ -59,6 +59,8 @@ TEST(Verdict, AnOpenEndOfTheIntervalIsNoFaultOfTheMachine) {
   EXPECT_EQ(verdict.outcome.kind, OutcomeKind::regressed);
   EXPECT_NE(verdict.outcome.reason.find("[open, 40.00 %]"), std::string::npos)
       << verdict.outcome.reason;
+  input.numbers.interval.low = -3e99; // of two placements' spread: a number, and no bound
+  EXPECT_NE(judge::conclude(input).outcome.reason.find("[open, 40.00 %]"), std::string::npos);
   input.numbers.interval.low = std::nan("");
   EXPECT_EQ(kind_of_outcome(input), OutcomeKind::invalid_measurement);
 }
