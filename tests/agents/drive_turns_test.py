@@ -244,6 +244,14 @@ class Lanes(DriveCase):
         task = self.stalling()
         self.end_of(task, self.drive(task, self.campaign(self.leads_to(more='confine = "comparison"\n'), "iterations = 20"), self.agent(self.AGENT)))
 
+    def test_what_proving_the_new_lane_takes_is_in_the_trajectory(self):
+        task = self.stalling()
+        result = self.drive(task, self.campaign(self.leads_to(more='confine = "comparison"\n'), "iterations = 20"), self.agent(self.AGENT),
+                            AKO_FAKE_PREPARE_SECONDS="5")
+        rows = self.trajectory(task)
+        self.assertEqual([row["device_seconds"] for row in rows], [5 + 2 * n for n in (1, 2, 3, 4)] + [10 + 2 * n for n in (5, 6, 7, 8, 9)])
+        self.assertEqual(rows[-1]["device_seconds"], result["device_seconds"], "as the budget has it")
+
     def test_directions_come_first_and_the_agent_cannot_change_the_lane(self):
         task = self.stalling()
         agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\necho "// speed: 99$AKO_TURN" > solution/$(ls solution)\necho "Hypothesis: h"\n'
@@ -461,14 +469,6 @@ class Interruptions(DriveCase):
             self.assertEqual((task / "solution/k.cpp").read_text(), "// speed: 800\n")
             self.assertEqual((task / "input/ref.cpp").read_text(), "// the reference\n")
             self.ako("verify", at=task, exit=0)
-
-    def killed_in_a_turn(self, task, campaign, agent):
-        (self.out() / "began").unlink(missing_ok=True)
-        process = self.start_fake(task, campaign, agent)
-        self.assertTrue(wait_until(lambda: (self.out() / "began").exists()))
-        time.sleep(0.2)
-        process.kill()
-        process.communicate()
 
     def test_turns_that_are_lost_are_paid_for(self):
         task = self.fake_task()
