@@ -553,6 +553,8 @@ class Gates(DriveCase):
         for text, says in (("nmae = \"x\"\n", "did you mean 'name'"), ("[stop]\nidle = 0\n", "1 to 1000000"),
                            ("[agent]\nwritable = [\"../x\"]\n", "inside the task"), ("[agent]\nwritable = [\".git\"]\n", "inside the task"),
                            ("[cost]\npattern = '(('\n", "regular expression"), ("[cost]\npattern = 'a'\n", "one group"),
+                           ("[cost]\npattern = '(a)'\ninput_per_million = 1\n", "either prices"),
+                           ("[cost]\nper = 1\n", "'pattern' is missing"),
                            ("[[waiver]]\ngate = \"all\"\nwhy = \"x\"\n", "contract-proven"), ("[[waiver]]\ngate = \"baseline\"\n", "why"),
                            ("confine = \"no\"\n", "comparison"), ("[[setting]]\nname = \"a b\"\n", "letters")):
             self.drive(task, self.campaign(text), "true", exit=2)
@@ -573,9 +575,11 @@ class Adapters(DriveCase):
         (tools / "claude").write_text(
             '#!/bin/sh\necho "$@" > "$HOME/.claude/words"\ncat > "$AKO_SCRATCH/prompt"\ngrep -q "## This turn" "$AKO_SCRATCH/prompt" || exit 9\n'
             'echo "// speed: 900" > solution/k.cpp\n'
-            'echo \'{"type":"result","result":"I did it.\\nHypothesis: wider loads\\n","total_cost_usd":0.0625}\'\n')
+            'printf "%s\\n" \'{"type":"result","result":"I did it.\\nHypothesis: wider loads\\n","total_cost_usd":0.0625}\'\n')
         (tools / "codex").write_text(
-            '#!/bin/sh\necho "$@" > "$HOME/.codex/words"\ncat > /dev/null\necho "// speed: 700" > solution/k.cpp\necho "Hypothesis: fewer stores"\n')
+            '#!/bin/sh\necho "$@" > "$HOME/.codex/words"\ncat > /dev/null\necho "// speed: 700" > solution/k.cpp\n'
+            'printf "%s\\n" \'{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"Done.\\nHypothesis: fewer stores"}}\'\n'
+            'printf "%s\\n" \'{"type":"turn.completed","usage":{"input_tokens":30000,"cached_input_tokens":20000,"output_tokens":1000}}\'\n')
         for tool in ("claude", "codex"):
             (tools / tool).chmod(0o755)
             (pathlib.Path(self.environment["HOME"]) / f".{tool}").mkdir(exist_ok=True)
@@ -585,9 +589,13 @@ class Adapters(DriveCase):
         self.assertEqual(result["money"], 0.0625)
         words = (pathlib.Path(self.environment["HOME"]) / ".claude/words").read_text()
         self.assertIn("-p --output-format json", words)
-        self.drive(task, self.campaign(budget="iterations = 1", name="other"), "codex", PATH=path)
+        self.drive(task, self.campaign(budget="iterations = 1\nmoney = 1", name="other"), "codex", PATH=path, exit=2)
+        self.assertIn("input_per_million", self.said)
+        prices = "[cost]\ninput_per_million = 2\ncached_per_million = 0.5\noutput_per_million = 10\n"
+        result = self.drive(task, self.campaign(prices, "iterations = 1\nmoney = 1", "other"), "codex", PATH=path)
+        self.assertAlmostEqual(result["money"], 0.02 + 0.01 + 0.01)
         words = (pathlib.Path(self.environment["HOME"]) / ".codex/words").read_text()
-        self.assertTrue(words.startswith("exec "))
+        self.assertTrue(words.startswith("exec --json "))
         self.assertEqual([row[0] for row in self.iterations(task)], ["wider loads", "fewer stores"])
         self.drive(task, self.campaign(budget="iterations = 1", name="third"), "claude", PATH="/nowhere:/usr/bin:/bin", exit=3)
         self.assertIn("claude", self.said)
