@@ -76,10 +76,11 @@ Adapter adapter_for(const std::string& command) {
             {"~/.claude", "~/.claude.json"},
             R"("total_cost_usd":\s*([0-9.eE+-]+))"};
   if (command == "codex")
-    return {"codex",
-            {"codex", "exec", "--skip-git-repo-check", "--sandbox", "workspace-write", "-"},
-            {"~/.codex"},
-            ""};
+    return {
+        "codex",
+        {"codex", "exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write", "-"},
+        {"~/.codex"},
+        ""};
   return {"command", {"/bin/sh", "-c", command}, {}, ""};
 }
 
@@ -139,13 +140,44 @@ std::string bare(const std::string& text) {
   return text.substr(from, text.find_last_not_of(" \t\r*_`") - from + 1);
 }
 
-/// The text of an answer that comes as one JSON object, or as it is.
+/// Of an agent that prints an event a line, as `codex exec --json` does.
+void each_event(const std::string& out, const std::function<void(const base::Json&)>& take) {
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("{\"type\"", 0) != 0) continue;
+    if (const auto event = base::parse_json(line, "event"); event && event->is_object())
+      take(*event);
+  }
+}
+
+/// What it says in such events; empty where there are none.
+std::string messages_of(const std::string& out) {
+  std::string text;
+  each_event(out, [&](const base::Json& event) {
+    const auto item = base::get_or<base::Json>(event, "item", base::Json::object());
+    if (base::get_or<std::string>(item, "type", "") == "agent_message")
+      text += base::get_or<std::string>(item, "text", "") + "\n";
+  });
+  return text;
+}
+
+/// The text of an answer that comes as events or as one JSON object, or as it is.
 std::string answer_text(const std::string& out) {
+  if (std::string text = messages_of(out); !text.empty()) return text;
   const std::size_t begin = out.find('{');
   if (begin == std::string::npos) return out;
   auto json = base::parse_json(std::string_view(out).substr(begin), "answer");
   if (!json || !json->is_object()) return out;
   return base::get_or<std::string>(*json, "result", out);
+}
+
+/// "12,345" as a number is written.
+std::string without_groups(const std::string& text) {
+  static const std::regex k_grouped("[0-9]{1,3}(,[0-9]{3})+(\\.[0-9]*)?");
+  std::string out = text;
+  if (text.size() < 40 && std::regex_match(text, k_grouped))
+    out.erase(std::remove(out.begin(), out.end(), ','), out.end());
+  return out;
 }
 
 std::optional<double> leading_number(std::string text) {
@@ -200,7 +232,8 @@ void read_numbers(const std::regex& pattern, const std::string& line,
       if (!(*match)[1].matched) continue;
       const auto at = static_cast<std::size_t>((*match)[1].first - line.begin());
       if (at < from || at >= limit) continue;
-      if (const auto number = leading_number((*match)[1].str()); number && *number >= 0)
+      if (const auto number = leading_number(without_groups((*match)[1].str()));
+          number && *number >= 0)
         take(*number);
     }
     if (last) return;
@@ -209,9 +242,27 @@ void read_numbers(const std::regex& pattern, const std::string& line,
   }
 }
 
+/// Each turn of its own ends with what it used; what was cached is part of the input.
+std::optional<double> price_of_tokens(const TokenPrices& prices, const std::string& text) {
+  std::optional<double> out;
+  each_event(text, [&](const base::Json& event) {
+    if (base::get_or<std::string>(event, "type", "") != "turn.completed") return;
+    const auto usage = base::get_or<base::Json>(event, "usage", base::Json::object());
+    const auto tokens = [&](const char* key) {
+      return std::max(0.0, base::get_or<double>(usage, key, 0.0));
+    };
+    const double input = tokens("input_tokens"),
+                 cached = std::min(input, tokens("cached_input_tokens"));
+    out = out.value_or(0) + (input - cached) * prices.input + cached * prices.cached +
+          tokens("output_tokens") * prices.output;
+  });
+  return out;
+}
+
 } // namespace
 
 std::optional<double> read_money(const Money& money, const std::string& text) {
+  if (money.tokens.any()) return price_of_tokens(money.tokens, text);
   if (money.pattern.empty()) return std::nullopt;
   std::optional<double> out;
   const auto take = [&](double number) {

@@ -59,7 +59,8 @@ struct Said {
 };
 Said read_answer(const std::string& out);
 
-/// The money that a turn cost, by the pattern; nothing where none was printed.
+/// The money that a turn cost, by the pattern or by the tokens of `codex exec --json`; nothing
+/// where none was printed.
 std::optional<double> read_money(const Money& money, const std::string& text);
 
 } // namespace ako::drive

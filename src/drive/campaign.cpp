@@ -1,5 +1,6 @@
 #include "drive/campaign.hpp"
 
+#include "drive/agent.hpp"
 #include "loop/gates.hpp"
 #include "model/nearest.hpp"
 #include "model/toml_reader.hpp"
@@ -151,7 +152,21 @@ Status read_agent(const Table& table, const char* command_key, std::vector<std::
 }
 
 Status read_money(const Table& table, Money& out) {
-  AKO_TRY_STATUS(table.keys({"pattern", "per", "take"}));
+  AKO_TRY_STATUS(table.keys(
+      {"pattern", "per", "take", "input_per_million", "cached_per_million", "output_per_million"}));
+  constexpr double k_million = 1e6;
+  for (const auto& [key, price] : {std::pair("input_per_million", &out.tokens.input),
+                                   std::pair("cached_per_million", &out.tokens.cached),
+                                   std::pair("output_per_million", &out.tokens.output)}) {
+    AKO_TRY_STATUS(table.read(key, *price));
+    *price /= k_million;
+  }
+  if (out.tokens.any()) {
+    for (const char* key : {"pattern", "per", "take"})
+      if (const TomlNode* value = table.find(key))
+        return table.wrong(key, *value, "either prices of tokens, or a pattern");
+    return {};
+  }
   AKO_TRY_STATUS(table.read("pattern", out.pattern));
   AKO_TRY_STATUS(table.read("per", out.per));
   std::string take = "last";
@@ -297,6 +312,30 @@ Status read_top(const std::string& file, const Table& top, Campaign& out) {
 
 } // namespace
 
+namespace {
+
+/// An agent whose price nobody knows would never spend the budget.
+Status check_money(const std::string& name, const Campaign& campaign) {
+  if (campaign.budget.money <= 0) return {};
+  const auto says = [&](const AgentSpec& agent) {
+    return !campaign.money.pattern.empty() || campaign.money.tokens.any() ||
+           !adapter_for(agent.command).money_pattern.empty();
+  };
+  std::vector<AgentSpec> agents;
+  for (const Setting& setting : campaign.settings) agents.push_back(setting.agent);
+  if (agents.empty()) agents.push_back(campaign.agent);
+  const auto silent = std::find_if_not(agents.begin(), agents.end(), says);
+  if (silent == agents.end()) return {};
+  return base::fail(base::ErrorKind::invalid, "a budget of money needs to know where it is printed",
+                    {.where = name + ": cost.pattern",
+                     .found = "nothing, and the agent " + silent->command + " has none of its own",
+                     .allowed = "a regular expression whose group is the number, or prices of "
+                                "tokens (codex): input_per_million, output_per_million",
+                     .next = "add [cost] with one of them, or leave budget.money out"});
+}
+
+} // namespace
+
 base::Expected<Campaign> read_campaign(const base::fs::path& file, const std::string& agent) {
   Campaign out;
   out.file = file;
@@ -307,13 +346,6 @@ base::Expected<Campaign> read_campaign(const base::fs::path& file, const std::st
   AKO_TRY(const TomlNode root, model::read_toml(text, name));
   AKO_TRY_STATUS(read_top(name, Table(name, "", root), out));
   if (!agent.empty()) out.agent.command = agent;
-  if (out.budget.money > 0 && out.money.pattern.empty() && out.agent.command != "claude")
-    return base::fail(base::ErrorKind::invalid,
-                      "a budget of money needs to know where it is printed",
-                      {.where = name + ": cost.pattern",
-                       .found = "nothing",
-                       .allowed = "a regular expression whose group is the number",
-                       .next = "add [cost] with pattern, or leave budget.money out"});
   if (!out.settings.empty() && !out.lanes.empty())
     return base::fail(base::ErrorKind::invalid, "settings side by side stay in the task's lane",
                       {.where = name + ": stall.lane",
@@ -331,6 +363,7 @@ base::Expected<Campaign> read_campaign(const base::fs::path& file, const std::st
                        .found = "neither --agent nor agent.command in " + name,
                        .allowed = "claude, codex, or any command that edits files",
                        .next = "ako drive --agent CMD --campaign " + name});
+  AKO_TRY_STATUS(check_money(name, out));
   return out;
 }
 
@@ -349,11 +382,14 @@ deadline_seconds = 900      # of one turn
 iterations = 20
 # wall_seconds = 28800
 # device_seconds = 3600
-# money = 20                # needs [cost], or the claude adapter
+# money = 20                # needs [cost], but for claude
 
 # [cost]
 # pattern = 'cost: \$([0-9.]+)'
 # take = "last"             # or "sum"
+# input_per_million = 1.25  # codex prints tokens: their prices instead of a pattern
+# cached_per_million = 0.125
+# output_per_million = 10
 
 [stop]
 # gain_percent = 50         # confirmed, against the baseline

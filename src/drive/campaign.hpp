@@ -28,10 +28,17 @@ struct Budget { ///< infinite where nothing is said, but for the iterations
   double wall_seconds = 0, device_seconds = 0, money = 0; ///< 0 = no limit
 };
 
+/// Of one token each, for agents that print tokens and no price.
+struct TokenPrices {
+  double input = 0, cached = 0, output = 0;
+  bool any() const { return input > 0 || cached > 0 || output > 0; }
+};
+
 struct Money {
   std::string pattern; ///< regular expression; its first group is a number
   double per = 1;      ///< what one of that number costs
   bool sum = false;    ///< all matches of a turn added; else the last one counts
+  TokenPrices tokens;  ///< instead of a pattern
 };
 
 struct Stop {

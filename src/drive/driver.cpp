@@ -195,23 +195,33 @@ Status Driver::begin() {
     again.idle_in_a_row = again.failures_in_a_row = again.lost_in_a_row = 0;
     if (!reason_to_stop(m_campaign, again, standing).empty()) return {}; // it stays stopped
   }
+  AKO_TRY_STATUS(note_file());
   AKO_TRY_STATUS(check_lanes());
   AKO_TRY(const Spent spent, prepare());
-  // A file that was edited in between is on record before its waivers and budgets are used.
-  if (m_state.phase != Phase::ready || m_state.file != m_campaign.hash) {
-    AKO_TRY(const ledger::Standing standing, m_session.standing());
-    AKO_TRY_STATUS(append("begun", m_state.turn,
-                          {{"hash", m_campaign.hash},
-                           {"agent", m_request.agent.command},
-                           {"landlock", m_landlock},
-                           {"writable", m_free_names},
-                           {"inherited", standing.iterations}}));
-  }
+  if (m_state.phase != Phase::ready) AKO_TRY_STATUS(note_begun());
   if (spent.seconds > 0)
     AKO_TRY_STATUS(append("prepared", m_state.turn,
                           {{"seconds", base::number_or_null(spent.seconds)},
                            {"device_seconds", base::number_or_null(spent.device_seconds)}}));
   return say_confinement();
+}
+
+Status Driver::note_file() {
+  // What has not begun has used nothing yet.
+  if (m_state.phase == Phase::new_ || m_state.file == m_campaign.hash) return {};
+  base::info("{} was edited since the campaign last went on: noted, and used from here on",
+             m_campaign.file.filename().string());
+  return note_begun();
+}
+
+Status Driver::note_begun() {
+  AKO_TRY(const ledger::Standing standing, m_session.standing());
+  return append("begun", m_state.turn,
+                {{"hash", m_campaign.hash},
+                 {"agent", m_request.agent.command},
+                 {"landlock", m_landlock},
+                 {"writable", m_free_names},
+                 {"inherited", standing.iterations}});
 }
 
 Status Driver::say_confinement() {
@@ -229,9 +239,11 @@ GuardPlan Driver::guard_plan() const {
 }
 
 Status Driver::recover() {
-  if (m_state.phase == Phase::changes_lane) return change_lane();
+  // The record itself may be what the agent spoilt: undone first, noted then.
   if (m_state.phase == Phase::agent_runs) return undo_killed_turn();
-  if (m_state.phase != Phase::answered) return {};
+  if (m_state.phase != Phase::changes_lane && m_state.phase != Phase::answered) return {};
+  AKO_TRY_STATUS(note_file());
+  if (m_state.phase == Phase::changes_lane) return change_lane();
   AKO_TRY(ledger::Reader reader, m_session.reader());
   AKO_TRY(const auto row, reader.with_snapshot(m_state.answer.candidate));
   const bool judged = !m_state.answer.candidate.empty() && row &&
@@ -257,6 +269,7 @@ Status Driver::undo_killed_turn() {
   }
   AKO_TRY_STATUS(put_kept(k_start, m_state.solution));
   if (guard) AKO_TRY_STATUS(guard->close());
+  AKO_TRY_STATUS(note_file());
   // Nobody saw it end; longer than its deadline it cannot have run.
   const double since =
       m_state.began_ns > 0 ? static_cast<double>(base::wall_ns() - m_state.began_ns) / 1e9 : 0;

@@ -51,6 +51,10 @@ private:
 
   // Beginning and going on.
   base::Status begin();
+  /// A file that was edited since it was last on record is put there, before anything of it is
+  /// used.
+  base::Status note_file();
+  base::Status note_begun();
   base::Status say_confinement();
   /// Nothing spent where the campaign does not ask for it.
   base::Expected<Spent> prepare();

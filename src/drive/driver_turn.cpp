@@ -151,8 +151,9 @@ Status Driver::turn(const ledger::Standing& standing) {
 
 Bill Driver::bill_for(const Printed& printed) const {
   Money money = m_campaign.money;
-  if (money.pattern.empty()) money.pattern = m_adapter.money_pattern;
-  if (money.pattern.empty()) return {};
+  if (money.pattern.empty() && !m_adapter.money_pattern.empty())
+    money = Money{m_adapter.money_pattern, 1, false, {}}; // it knows its price itself
+  if (money.pattern.empty() && !money.tokens.any()) return {};
   Bill out;
   out.money = read_money(money, printed.out + "\n" + printed.err);
   out.printed = out.money.has_value();

@@ -180,8 +180,6 @@ Expected<std::vector<Change>> Guard::undo_open(const workspace::Workdir& workdir
   AKO_TRY(const std::string text, base::read_file(store / "manifest.json", k_most_guarded));
   AKO_TRY(const Json manifest, base::parse_json(text, "manifest.json"));
   GuardPlan plan{workdir, {}, store, {}, open_turn(store)};
-  for (const Json& path : base::get_or<Json>(manifest, "free", Json::array()))
-    if (path.is_string()) plan.free.emplace_back(path.get<std::string>());
   AKO_TRY(plan.undone, base::get<std::string>(manifest, "undone"));
   AKO_TRY(const auto guard, load(std::move(plan)));
   return guard ? guard->undo() : std::vector<Change>{};
@@ -198,6 +196,10 @@ Expected<std::optional<Guard>> Guard::load(GuardPlan plan) {
   AKO_TRY(const Json manifest, base::parse_json(text, "manifest.json"));
   if (base::get_or<std::string>(manifest, "token", "") != out.m_plan.token)
     return std::optional<Guard>{};
+  // What was the agent's in that turn, whatever is its now.
+  out.m_plan.free.clear();
+  for (const Json& path : base::get_or<Json>(manifest, "free", Json::array()))
+    if (path.is_string()) out.m_plan.free.emplace_back(path.get<std::string>());
   AKO_TRY(const Json files, base::get<Json>(manifest, "files"));
   for (const auto& [path, entry] : files.items()) {
     File file;

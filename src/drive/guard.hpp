@@ -54,7 +54,8 @@ public:
   /// what the agent spoilt. It stays open.
   static base::Expected<std::vector<Change>> undo_open(const workspace::Workdir& workdir,
                                                        const base::fs::path& store);
-  /// The picture that a killed driver took for this turn; nothing where it got to none.
+  /// The picture that a killed driver took for this turn, and what was free in it; nothing where it
+  /// got to none.
   static base::Expected<std::optional<Guard>> load(GuardPlan plan);
 
   /// Compares and puts back. What was changed or added is moved to plan.undone first. Kind stale

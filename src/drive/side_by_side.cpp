@@ -193,8 +193,9 @@ Expected<SettingsSpent> spent_by(const loop::Session& theirs, const std::string&
   AKO_TRY_STATUS(
       reader.each(ledger::EventKind::campaign, [&](const ledger::Event& event) -> Status {
         AKO_TRY(const ledger::Campaign step, ledger::payload_from<ledger::Campaign>(event.payload));
-        if (step.name != record || step.step != "answered") return {};
-        ++out.turns;
+        const bool answered = step.step == "answered";
+        if (step.name != record || !(answered || step.step == "lost")) return {};
+        out.turns += answered;
         out.agent_seconds += base::get_or<double>(step.data, "seconds", 0.0);
         return {};
       }));
@@ -398,23 +399,32 @@ Expected<std::int64_t> begin(const loop::Session& session, const Campaign& campa
     AKO_TRY(ledger::Reader record, session.reader());
     AKO_TRY(before, state_of(record, campaign.name));
   }
-  if (before.phase == Phase::new_) AKO_TRY_STATUS(check_committed(session));
-  if (campaign.prepare) AKO_TRY_STATUS(evaluator.prepare(session).map([](const Spent&) {}));
+  const bool begins = before.phase == Phase::new_;
+  const auto note = [&](const char* step, base::Json data) -> Status {
+    AKO_TRY(ledger::Writer writer, session.writer());
+    return writer.append(ledger::Campaign{campaign.name, step, 0, std::move(data)})
+        .map([](const auto&) {});
+  };
+  const std::int64_t inherited = begins ? found.iterations : before.inherited;
+  const base::Json begun = {{"hash", campaign.hash},
+                            {"settings", campaign.settings.size()},
+                            {"inherited", found.iterations}};
+  if (begins) AKO_TRY_STATUS(check_committed(session));
+  // A file that was edited in between is on record before anything of it is used.
+  else if (before.file != campaign.hash) AKO_TRY_STATUS(note("begun", begun));
+  Spent spent;
+  if (campaign.prepare) {
+    AKO_TRY(spent, evaluator.prepare(session));
+  }
   // Records of other work trees come to stand beside its own: its name is written down.
   AKO_TRY(const fs::path records, session.workdir().records());
   AKO_TRY_STATUS(session.workdir().name_records(records.filename().string()));
-  AKO_TRY(const ledger::Standing standing, session.standing());
-  const bool begins = before.phase == Phase::new_;
-  if (!begins && before.file == campaign.hash) return before.inherited;
-  AKO_TRY(ledger::Writer writer, session.writer());
-  const ledger::Campaign begun{campaign.name,
-                               "begun",
-                               0,
-                               {{"hash", campaign.hash},
-                                {"settings", campaign.settings.size()},
-                                {"inherited", standing.iterations}}};
-  AKO_TRY_STATUS(writer.append(begun).map([](const auto&) {}));
-  return begins ? standing.iterations : before.inherited;
+  if (begins) AKO_TRY_STATUS(note("begun", begun));
+  if (spent.seconds > 0)
+    AKO_TRY_STATUS(
+        note("prepared", {{"seconds", base::number_or_null(spent.seconds)},
+                          {"device_seconds", base::number_or_null(spent.device_seconds)}}));
+  return inherited;
 }
 
 } // namespace

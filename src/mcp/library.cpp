@@ -287,22 +287,40 @@ Json list_prompts() {
 
 namespace {
 
-/// The page as far as it fits beside the rules; where it does not, the name of what is left.
+constexpr std::size_t k_most_idea = 1000; ///< as JSON, so that the page has room beside it
+
+std::size_t bytes_of(const Json& value) { return base::dump_json(value).size(); }
+
+/// The page as far as it fits beside what else is said; where it does not, the name of what is
+/// left.
 std::string brief_part(const std::string& text, std::size_t beside, const std::string& task) {
-  constexpr std::size_t k_around = 700; // the answer's own words and those of what is left
-  const std::size_t room = k_brief_bytes - k_around - beside;
-  if (base::dump_json(Json(text)).size() <= room) return text;
-  const auto cut = page(Json(text), "", 0, room);
-  if (!cut || cut->next == 0) return text;
   Address rest;
   rest.name = "brief";
   rest.task = task;
+  rest.from = static_cast<std::int64_t>(text.size());
+  // What the protocol adds, and the words about the rest.
+  const std::size_t around = k_stamp_bytes + 260 + to_uri(rest).size();
+  const std::size_t room = k_brief_bytes - std::min(k_brief_bytes - 256, around + beside);
+  if (bytes_of(Json(text)) <= room) return text;
+  const auto cut = page(Json(text), "", 0, room);
+  if (!cut || cut->next == 0) return text;
   rest.from = cut->next;
   return cut->value.get<std::string>() +
          fmt::format(
              "…\n\n(Bytes 0 to {} of {}. The rest of this page: resource {}; `status`, `log` "
              "and `show` tell it as well.)\n",
              cut->next, text.size(), to_uri(rest));
+}
+
+/// A person's words go in whole or not at all.
+base::Status check_idea(const std::string& idea) {
+  const std::size_t bytes = bytes_of(Json(idea));
+  if (bytes <= k_most_idea) return {};
+  return base::fail(base::ErrorKind::usage, "the idea is too long for the prompt",
+                    {.where = "prompts/get: idea",
+                     .found = fmt::format("{} bytes as JSON", bytes),
+                     .allowed = fmt::format("at most {} bytes", k_most_idea),
+                     .next = "say it shorter here, and the rest beside the prompt"});
 }
 
 } // namespace
@@ -313,6 +331,7 @@ Expected<Json> get_prompt(const fs::path& dir, const std::string& name, const Js
                       {.where = "prompts/get", .found = name, .allowed = "iteration", .next = {}});
   const std::string task = base::get_or<std::string>(arguments, "task", "");
   const std::string idea = base::get_or<std::string>(arguments, "idea", "");
+  AKO_TRY_STATUS(check_idea(idea));
   AKO_TRY(loop::Session session,
           loop::Session::open(task.empty() ? dir : dir / task, loop::Need::contract));
   AKO_TRY(const loop::Brief brief, loop::brief_of(session));
@@ -327,11 +346,13 @@ Expected<Json> get_prompt(const fs::path& dir, const std::string& name, const Js
   if (brief.stalled)
     rules += "The last three were correct and not better: `try` needs a `direction` that none of "
              "them took.\n";
-  const std::string text = brief_part(loop::to_text(brief), rules.size(), task) + rules +
-                           (idea.empty() ? "" : "\nStart from this idea: " + idea + "\n");
-  return Json{{"description", "one iteration of " + brief.task},
-              {"messages",
-               Json::array({{{"role", "user"}, {"content", {{"type", "text"}, {"text", text}}}}})}};
+  if (!idea.empty()) rules += "\nStart from this idea: " + idea + "\n";
+  const auto saying = [&](const std::string& text) {
+    return Json{{"description", "one iteration of " + brief.task},
+                {"messages", Json::array({{{"role", "user"},
+                                           {"content", {{"type", "text"}, {"text", text}}}}})}};
+  };
+  return saying(brief_part(loop::to_text(brief), bytes_of(saying(rules)), task) + rules);
 }
 
 } // namespace ako::mcp

@@ -20,6 +20,8 @@ constexpr std::size_t k_most_waiting = 16u << 20;
 /// A pipe that poll() calls writable takes this much without blocking.
 constexpr std::size_t k_write_bytes = 4096;
 constexpr double k_farewell_seconds = 1.5;
+/// Then, for those who wait yet, to be told that no answer comes.
+constexpr double k_last_seconds = 0.5;
 
 class Loop {
 public:
@@ -40,7 +42,12 @@ public:
                                                        : Session::Farewell::stop_all);
       }
       const bool idle = m_session.open_calls() == 0 && (m_waiting.empty() || m_out_lost);
-      if (why && (idle || until->passed())) return *why;
+      if (why && idle) return *why;
+      if (until && until->passed()) {
+        if (m_session.open_calls() == 0) return *why; // the client does not read
+        m_session.abandon();
+        until = base::Deadline::after_seconds(k_last_seconds);
+      }
       AKO_TRY_STATUS(turn(why.has_value()));
     }
   }

@@ -58,6 +58,12 @@ Json error_envelope(const base::Error& error) {
           {"warnings", Json::array()}};
 }
 
+RpcError ends(const char* what) {
+  return {k_internal,
+          std::string("the server ends: ") + what,
+          {{"next", "start a server and ask for `status`: it says what is on record"}}};
+}
+
 bool is_cacheable(const std::string& method) {
   static constexpr std::array k_methods = {
       "tools/list",   "resources/list",           "resources/read",
@@ -432,11 +438,28 @@ Json Session::sized(const std::string& text, Json structured, bool failed, std::
 }
 
 void Session::farewell(Farewell how) {
-  m_queue.remove_if([&](const Call& call) { return how == Farewell::stop_all || !call.reads(); });
+  for (auto at = m_queue.begin(); at != m_queue.end();) {
+    if (how == Farewell::let_readers_end && at->reads()) {
+      ++at;
+      continue;
+    }
+    error(at->asker, ends("this call had not begun"));
+    at = m_queue.erase(at);
+  }
   for (Running& running : m_jobs) {
     if (running.call.reads() && how == Farewell::let_readers_end) continue;
     running.job.stop(k_stop_seconds);
   }
+}
+
+void Session::abandon() {
+  for (const Call& call : m_queue) error(call.asker, ends("this call had not begun"));
+  m_queue.clear();
+  for (const Running& running : m_jobs)
+    if (!running.cancelled)
+      error(running.call.asker, ends("this call was ended before it came to an answer"));
+    else if (running.call.asker.batch) done(running.call.asker.batch);
+  m_jobs.clear();
 }
 
 } // namespace ako::mcp

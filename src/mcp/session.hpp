@@ -28,9 +28,12 @@ public:
   void add_descriptors(std::vector<pollfd>& into) const;
   void read_jobs();
 
-  /// The client goes: calls are asked to stop; those that only read may finish.
+  /// The client goes: calls are asked to stop, those that only read may finish. What has not begun
+  /// and will not is answered so.
   enum class Farewell { let_readers_end, stop_all };
   void farewell(Farewell how);
+  /// There is no more time: whatever is open yet is ended, and answered so.
+  void abandon();
 
 private:
   /// Where the answers of one list of messages are gathered.

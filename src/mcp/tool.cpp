@@ -126,8 +126,8 @@ base::Status check_arguments(const Tool& tool, const Json& arguments) {
       return wrong_argument(tool, name, "this argument is of the wrong type",
                             shorten(base::dump_json(value), 80), allowed_text(parameter->type), {});
     const auto& words = parameter->allowed;
-    if (words.empty() || std::find(words.begin(), words.end(), value) != words.end()) continue;
     const std::string word = value.is_string() ? value.get<std::string>() : base::dump_json(value);
+    if (words.empty() || std::find(words.begin(), words.end(), word) != words.end()) continue;
     return wrong_argument(tool, name, "this argument knows no such word", shorten(word, 80),
                           model::join(words), model::did_you_mean(word, words));
   }

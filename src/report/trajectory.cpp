@@ -24,7 +24,8 @@ struct OfCampaign {
 };
 
 struct Story {
-  std::vector<Spent> spent; ///< rising events; sums of agents' turns, and of whole settings
+  std::vector<Spent>
+      spent; ///< rising events; sums of what no iteration tells: of turns, and of whole settings
   std::map<std::int64_t, OfCampaign> by_iteration;
   std::map<std::int64_t, double> device; ///< by iteration, where a campaign measured it
 };
@@ -40,6 +41,25 @@ void add_settings(Spent& sum, Spent& before, const Spent& now) {
   before = now;
 }
 
+/// Adds what a step cost that no iteration tells: a turn, lost ones as well, what prepared the task
+/// or changed its lane, a judging that came to nothing. False where there is nothing to add.
+bool add_step(Spent& sum, const ledger::Event& event, const ledger::Campaign& step) {
+  const auto number = [&](const char* key) { return base::get_or<double>(step.data, key, 0.0); };
+  const bool answered = step.step == "answered", of_agent = answered || step.step == "lost";
+  const bool judged_nothing =
+      step.step == "tried" && base::get_or<std::int64_t>(step.data, "iteration", 0) <= 0;
+  if (!of_agent && !judged_nothing && step.step != "prepared" && step.step != "laned") return false;
+  if (!answered && number("seconds") + number("device_seconds") + number("money") <= 0)
+    return false;
+  sum.event = event.seq;
+  sum.turns += answered;
+  sum.agent_seconds += of_agent ? number("seconds") : 0;
+  sum.wall_seconds += number("seconds");
+  sum.device_seconds += number("device_seconds");
+  sum.money += number("money");
+  return true;
+}
+
 base::Expected<Story> story_of(ledger::Reader& reader) {
   Story out;
   Spent sum;
@@ -50,12 +70,7 @@ base::Expected<Story> story_of(ledger::Reader& reader) {
         const auto number = [&](const char* key) {
           return base::get_or<double>(step.data, key, 0.0);
         };
-        if (step.step == "answered") {
-          sum.event = event.seq;
-          sum.agent_seconds += number("seconds");
-          sum.wall_seconds += number("seconds");
-          sum.money += number("money");
-          ++sum.turns;
+        if (add_step(sum, event, step)) {
           out.spent.push_back(sum);
         } else if (step.step == "settings") {
           const Spent now{event.seq,

@@ -221,11 +221,6 @@ Expected<fs::path> Workdir::ledger() const {
   return dir / "ledger.sqlite";
 }
 
-Expected<fs::path> Workdir::runs() const {
-  AKO_TRY(const fs::path dir, records());
-  return dir / "runs";
-}
-
 Expected<fs::path> Workdir::lock() const {
   AKO_TRY(const fs::path dir, records());
   return dir / "lock";

@@ -55,7 +55,6 @@ public:
   /// from here on the id is `name`. Letters, digits, '-', '_', '.' and '+'.
   base::Status name_records(const std::string& name) const;
   base::Expected<base::fs::path> ledger() const;  ///< records()/ledger.sqlite
-  base::Expected<base::fs::path> runs() const;    ///< records()/runs
   base::Expected<base::fs::path> lock() const;    ///< one writer of the task's files at a time
   base::Expected<std::string> ref_prefix() const; ///< "refs/ako/<id>/"
 

@@ -5,8 +5,9 @@ import os
 import pathlib
 import shlex
 import subprocess
+import time
 
-from tool import Case
+from tool import Case, wait_until
 
 AKO = os.environ["AKO"]
 
@@ -95,6 +96,19 @@ class DriveCase(Case):
         self.assertEqual(process.returncode, exit, err.decode())
         self.said = err.decode()
         return json.loads(out) if exit == 0 else None
+
+    def killed_in_a_turn(self, task, campaign, agent):
+        """Its driver, as soon as the agent has made out/began."""
+        (self.out() / "began").unlink(missing_ok=True)
+        process = self.start_fake(task, campaign, agent)
+        self.assertTrue(wait_until(lambda: (self.out() / "began").exists()))
+        time.sleep(0.2)
+        process.kill()
+        process.communicate()
+
+    def trajectory(self, task):
+        self.ako("report", "--trajectory", "--into", self.folder, at=task, exit=0)
+        return [json.loads(line) for line in (self.folder / "trajectory.jsonl").read_text().splitlines()]
 
     def campaign_events(self, task, step=None):
         """Payloads of the campaign's events, through the real program's eyes: a copy of the ledger."""

@@ -59,6 +59,42 @@ class Settings(DriveCase):
         self.assertIn("4 turns in all", text)
         self.assertTrue((self.folder / "trajectory.svg").read_text().rstrip().endswith("</svg>"))
 
+    def test_lost_turns_count_before_the_iteration_that_follows_and_at_the_end(self):
+        task = self.fake_task()
+        hangs = self.agent('echo "price 0.5"; touch "$AGENT_OUT/began"; sleep 60', "hangs.sh")
+        self.killed_in_a_turn(task, self.campaign(PRICED, "iterations = 1"), hangs)
+        self.drive(task, self.campaign(PRICED, "iterations = 1"), self.agent('echo "price 0.25"\n' + FASTER))
+        lost = self.campaign_events(task, "lost")[0]["data"]["seconds"]
+        agent = self.campaign_events(task, "answered")[0]["data"]["seconds"]
+        self.assertGreater(lost, 0.1)
+        rows = self.rows(task)
+        self.assertEqual([(row["closing"], row["turns"], row["money"]) for row in rows], [(False, 1, 0.75)])
+        self.assertAlmostEqual(rows[0]["agent_seconds"], lost + agent, 6)
+        self.assertGreater(rows[0]["wall_seconds"], lost + agent)
+        campaign = self.campaign(PRICED + "[stop]\nfailures = 2\n", "iterations = 9")
+        for _ in range(2):
+            self.killed_in_a_turn(task, campaign, hangs)
+        self.assertIn("were lost", self.drive(task, campaign, hangs)["stopped"])
+        self.assertEqual([(row["closing"], row["turns"], row["money"]) for row in self.rows(task)], [(False, 1, 0.75), (True, 1, 1.75)])
+
+    def test_the_lost_turns_of_a_setting_are_its_agents_time(self):
+        task = self.fake_task()
+        agent = self.agent('echo "price 0.5"\n[ -e "$AGENT_OUT/began" ] || { touch "$AGENT_OUT/began"; sleep 60; }\n', "once.sh")
+        campaign = self.settings(once=agent)
+        self.killed_in_a_turn(task, campaign, "")
+        self.drive(task, campaign, "")
+        spent = self.campaign_events(task, "settings")[-1]["data"]
+        self.assertEqual((spent["turns"], spent["money"]), (2, 1.5))
+        there = self.folder / "task-night-once"
+        seconds = [each["data"]["seconds"] for each in self.campaign_events(there) if each["step"] in ("answered", "lost")]
+        self.assertEqual(len(seconds), 3)
+        self.assertAlmostEqual(spent["agent_seconds"], sum(seconds), 6)
+
+    def test_what_preparing_settings_takes_is_told(self):
+        task = self.fake_task()
+        self.drive(task, self.settings(none=self.agent('echo "price 0.5"', "none.sh")), "", AKO_FAKE_PREPARE_SECONDS="5")
+        self.assertEqual([(row["closing"], row["device_seconds"], row["money"]) for row in self.rows(task)], [(True, 5, 1.0)])
+
     def test_a_campaign_of_refused_turns_only_has_its_price(self):
         task = self.fake_task()
         agent = self.agent('rm solution/k.cpp; ln -s /etc/passwd solution/k.cpp; echo "price 0.25"')
@@ -118,6 +154,42 @@ class File(DriveCase):
             hashes = [event["data"]["hash"] for event in self.campaign_events(task, "begun")]
             self.assertEqual(len(set(hashes)), 2 if edited else 1, hashes)
             self.assertEqual(len(hashes), len(set(hashes)))
+
+    def steps(self, task):
+        """Steps in their order, each file that is put on record by its place among the files."""
+        hashes, out = [], []
+        for event in self.campaign_events(task):
+            if event["step"] == "begun":
+                if event["data"]["hash"] not in hashes:
+                    hashes.append(event["data"]["hash"])
+                out.append(f"file {hashes.index(event['data']['hash']) + 1}")
+            elif event["step"] not in ("prepared", "stopped"):
+                out.append(event["step"])
+        return out
+
+    def test_a_waiver_that_came_in_between_is_on_record_before_it_opens_a_gate(self):
+        for name, edited in (("edited", True), ("untouched", False)):
+            task = self.fake_task(name)
+            agent = self.agent('echo "// speed: 900" > solution/k.cpp\necho "Hypothesis: faster, as [cpu-kernels] has it"')
+            campaign = self.campaign(budget="iterations = 1", waive=False)
+            self.drive(task, campaign, agent, exit=3, AKO_FAKE_FAILS="faster")  # an answer that waits for its verdict
+            if edited:
+                campaign.write_text(campaign.read_text() + '[[waiver]]\ngate = "reading"\nwhy = "read elsewhere"\n')
+            self.drive(task, campaign, agent)
+            self.assertEqual(self.steps(task), ["file 1", "turn", "answered"] + ["file 2"] * edited + ["tried"])
+            self.ako("verify", at=task, exit=0)
+
+    def test_a_turn_that_was_killed_is_billed_by_a_file_on_record(self):
+        task = self.fake_task()
+        hangs = self.agent('echo "price 0.5"; touch "$AGENT_OUT/began"; echo mine > notes.txt; sleep 60', "hangs.sh")
+        campaign = self.campaign('confine = "comparison"\n', "iterations = 1")
+        self.killed_in_a_turn(task, campaign, hangs)
+        # What the agent may write now was not its own in that turn.
+        campaign = self.campaign('confine = "comparison"\n' + PRICED + '[agent]\nwritable = ["solution", "notes.txt"]\n', "iterations = 1")
+        self.drive(task, campaign, self.agent(FASTER))
+        self.assertEqual(self.steps(task), ["file 1", "turn", "file 2", "lost", "turn", "answered", "tried"])
+        self.assertEqual(self.campaign_events(task, "lost")[0]["data"]["money"], 0.5)
+        self.assertEqual((task / "notes.txt").read_text(), "mine\n")
 
     def test_a_file_that_the_agent_may_write_is_refused(self):
         task = self.fake_task()

@@ -244,6 +244,14 @@ class Lanes(DriveCase):
         task = self.stalling()
         self.end_of(task, self.drive(task, self.campaign(self.leads_to(more='confine = "comparison"\n'), "iterations = 20"), self.agent(self.AGENT)))
 
+    def test_what_proving_the_new_lane_takes_is_in_the_trajectory(self):
+        task = self.stalling()
+        result = self.drive(task, self.campaign(self.leads_to(more='confine = "comparison"\n'), "iterations = 20"), self.agent(self.AGENT),
+                            AKO_FAKE_PREPARE_SECONDS="5")
+        rows = self.trajectory(task)
+        self.assertEqual([row["device_seconds"] for row in rows], [5 + 2 * n for n in (1, 2, 3, 4)] + [10 + 2 * n for n in (5, 6, 7, 8, 9)])
+        self.assertEqual(rows[-1]["device_seconds"], result["device_seconds"], "as the budget has it")
+
     def test_directions_come_first_and_the_agent_cannot_change_the_lane(self):
         task = self.stalling()
         agent = self.agent('cat > "$AGENT_OUT/prompt-$AKO_TURN"\necho "// speed: 99$AKO_TURN" > solution/$(ls solution)\necho "Hypothesis: h"\n'
@@ -462,14 +470,6 @@ class Interruptions(DriveCase):
             self.assertEqual((task / "input/ref.cpp").read_text(), "// the reference\n")
             self.ako("verify", at=task, exit=0)
 
-    def killed_in_a_turn(self, task, campaign, agent):
-        (self.out() / "began").unlink(missing_ok=True)
-        process = self.start_fake(task, campaign, agent)
-        self.assertTrue(wait_until(lambda: (self.out() / "began").exists()))
-        time.sleep(0.2)
-        process.kill()
-        process.communicate()
-
     def test_turns_that_are_lost_are_paid_for(self):
         task = self.fake_task()
         hangs = self.agent('echo "cost 0.3"; touch "$AGENT_OUT/began"; sleep 60')
@@ -553,6 +553,8 @@ class Gates(DriveCase):
         for text, says in (("nmae = \"x\"\n", "did you mean 'name'"), ("[stop]\nidle = 0\n", "1 to 1000000"),
                            ("[agent]\nwritable = [\"../x\"]\n", "inside the task"), ("[agent]\nwritable = [\".git\"]\n", "inside the task"),
                            ("[cost]\npattern = '(('\n", "regular expression"), ("[cost]\npattern = 'a'\n", "one group"),
+                           ("[cost]\npattern = '(a)'\ninput_per_million = 1\n", "either prices"),
+                           ("[cost]\nper = 1\n", "'pattern' is missing"),
                            ("[[waiver]]\ngate = \"all\"\nwhy = \"x\"\n", "contract-proven"), ("[[waiver]]\ngate = \"baseline\"\n", "why"),
                            ("confine = \"no\"\n", "comparison"), ("[[setting]]\nname = \"a b\"\n", "letters")):
             self.drive(task, self.campaign(text), "true", exit=2)
@@ -573,9 +575,11 @@ class Adapters(DriveCase):
         (tools / "claude").write_text(
             '#!/bin/sh\necho "$@" > "$HOME/.claude/words"\ncat > "$AKO_SCRATCH/prompt"\ngrep -q "## This turn" "$AKO_SCRATCH/prompt" || exit 9\n'
             'echo "// speed: 900" > solution/k.cpp\n'
-            'echo \'{"type":"result","result":"I did it.\\nHypothesis: wider loads\\n","total_cost_usd":0.0625}\'\n')
+            'printf "%s\\n" \'{"type":"result","result":"I did it.\\nHypothesis: wider loads\\n","total_cost_usd":0.0625}\'\n')
         (tools / "codex").write_text(
-            '#!/bin/sh\necho "$@" > "$HOME/.codex/words"\ncat > /dev/null\necho "// speed: 700" > solution/k.cpp\necho "Hypothesis: fewer stores"\n')
+            '#!/bin/sh\necho "$@" > "$HOME/.codex/words"\ncat > /dev/null\necho "// speed: 700" > solution/k.cpp\n'
+            'printf "%s\\n" \'{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"Done.\\nHypothesis: fewer stores"}}\'\n'
+            'printf "%s\\n" \'{"type":"turn.completed","usage":{"input_tokens":30000,"cached_input_tokens":20000,"output_tokens":1000}}\'\n')
         for tool in ("claude", "codex"):
             (tools / tool).chmod(0o755)
             (pathlib.Path(self.environment["HOME"]) / f".{tool}").mkdir(exist_ok=True)
@@ -585,9 +589,13 @@ class Adapters(DriveCase):
         self.assertEqual(result["money"], 0.0625)
         words = (pathlib.Path(self.environment["HOME"]) / ".claude/words").read_text()
         self.assertIn("-p --output-format json", words)
-        self.drive(task, self.campaign(budget="iterations = 1", name="other"), "codex", PATH=path)
+        self.drive(task, self.campaign(budget="iterations = 1\nmoney = 1", name="other"), "codex", PATH=path, exit=2)
+        self.assertIn("input_per_million", self.said)
+        prices = "[cost]\ninput_per_million = 2\ncached_per_million = 0.5\noutput_per_million = 10\n"
+        result = self.drive(task, self.campaign(prices, "iterations = 1\nmoney = 1", "other"), "codex", PATH=path)
+        self.assertAlmostEqual(result["money"], 0.02 + 0.01 + 0.01)
         words = (pathlib.Path(self.environment["HOME"]) / ".codex/words").read_text()
-        self.assertTrue(words.startswith("exec "))
+        self.assertTrue(words.startswith("exec --json "))
         self.assertEqual([row[0] for row in self.iterations(task)], ["wider loads", "fewer stores"])
         self.drive(task, self.campaign(budget="iterations = 1", name="third"), "claude", PATH="/nowhere:/usr/bin:/bin", exit=3)
         self.assertIn("claude", self.said)

@@ -454,6 +454,17 @@ class Tools(McpCase):
         self.assertIn("predict_gain", text)
         self.assertIn("unroll it", text)
         self.assertTrue(client.ask("resources/read", {"uri": rest})["result"]["contents"][0]["text"])
+        longest = "ä\"" * 248 + "x" * 6  # 1000 bytes as JSON
+        for idea, fits in ((longest, True), (longest + "y", False)):
+            message = client.ask("prompts/get", {"name": "iteration", "arguments": {"idea": idea}})
+            if not fits:
+                self.refused_with(message, -32602, "at most 1000 bytes")
+                continue
+            self.assertLessEqual(size_of(message), 4096)
+            text = message["result"]["messages"][0]["content"]["text"]
+            self.assertIn(idea, text)
+            self.assertIn("predict_gain", text)
+            self.assertGreater(int(re.search(r"ako://brief\?from=(\d+)", text).group(1)), 500, "the page has room beside it")
         for uri, says in (("ako://log?from=99999999", "behind the end"), ("ako://log?from=-1", "from"), ("ako://log?bytes=7", "1024"),
                           ("ako://log?form=3", "did you mean 'from'")):
             self.refused_with(client.ask("resources/read", {"uri": uri}), -32002, says)
@@ -500,6 +511,50 @@ class Tools(McpCase):
         below = descendants(client.process.pid)
         client.end()
         self.assertTrue(wait_until(lambda: not any(alive(pid) for pid in below), 20))
+
+    def rest_of(self, client):
+        """Answers by their ids, to the end of the stream."""
+        out = {}
+        while (message := client.receive()) is not None:
+            if "id" in message:
+                self.assertNotIn(message["id"], out, "answered twice")
+                out[message["id"]] = message
+        return out
+
+    def test_every_call_is_answered_before_the_server_ends(self):
+        task = self.make_task()
+        running = [f"runs-{number}" for number in range(8)]
+        writing, reading = [f"waits-{number}" for number in range(3)], ["reads"]
+        for ends in ("input", "signal"):
+            client = self.client(at=task)
+            for name in (*running, *writing, *reading):
+                client.send({"jsonrpc": "2.0", "id": name, "method": "tools/call",
+                             "params": {"name": "status" if name in reading else "check", "arguments": {}}})
+            self.assertTrue(wait_until(lambda: len(descendants(client.process.pid)) >= 8, 20))
+            if ends == "input":
+                self.assertEqual(client.end(), 0)
+            else:
+                client.process.send_signal(signal.SIGTERM)
+                self.assertEqual(client.process.wait(20), 130)
+            answers = self.rest_of(client)
+            self.assertEqual(set(answers), {*running, *writing, *reading})
+            for name in writing:
+                self.refused_with(answers[name], -32603, "had not begun")
+                self.assertIn("status", answers[name]["error"]["data"]["next"])
+            self.assertFalse(any("had not begun" in json.dumps(answers[name]) for name in running))
+            self.assertEqual("result" in answers["reads"], ends == "input")
+
+    def test_a_call_that_does_not_end_is_told_so_when_the_server_must(self):
+        client = self.client()
+        number = client.start("tools/call", {"name": "doctor", "arguments": {}})
+        self.assertTrue(wait_until(lambda: descendants(client.process.pid), 10))
+        stuck = descendants(client.process.pid)
+        os.kill(stuck[0], signal.SIGSTOP)
+        began = time.monotonic()
+        self.assertEqual(client.end(), 0)
+        self.assertLess(time.monotonic() - began, 8)
+        self.refused_with(self.rest_of(client)[number], -32603, "ended before it came to an answer")
+        self.assertTrue(wait_until(lambda: not any(alive(pid) for pid in stuck), 10))
 
     def test_a_call_that_crashes_ends_alone(self):
         client = self.client()

@@ -4,6 +4,7 @@
 #include "lanes/cuda/driver.hpp"
 #include "lanes/cuda/plan.hpp"
 #include "lanes/cuda/resources.hpp"
+#include "lanes/native/machine_fault.hpp"
 #include "lanes/native/messages.hpp"
 
 #include <charconv>
@@ -40,33 +41,65 @@ std::string between(const std::string& row, std::string_view from, std::string_v
   return row.substr(begin, end == std::string::npos ? end : end - begin);
 }
 
-std::optional<Error> explain_machine(const std::string& said) {
-  for (const char* key : {"unsupported GNU version", "unsupported clang version"})
-    if (contains(said, key))
-      return Error{
-          ErrorKind::environment,
-          "this nvcc does not take this host compiler",
-          "host compiler",
-          row_with(said, key).substr(0, 300),
-          "a g++ that the toolkit supports",
-          "install an older g++ and name it in NVCC_CCBIN (or add -ccbin to kernel.flags), "
-          "or use a newer toolkit"};
+/// The toolkit's own header says it of the host compiler.
+bool refuses_host_compiler(std::string_view row) {
+  const std::size_t header = row.find("crt/host_config.h");
+  const std::size_t words =
+      std::min(row.find("unsupported GNU version"), row.find("unsupported clang version"));
+  return words != std::string_view::npos && header < row.find(' ') && header < words;
+}
+
+/// "sh: 1: cicc: not found", "bash: line 1: /opt/cuda/bin/ptxas: No such file or directory"
+const char* missing_part(std::string_view row) {
+  const std::string_view shell = row.substr(0, row.find(':'));
+  if (shell != "sh" && shell != "bash" && shell != "dash" && !shell.ends_with("/sh") &&
+      !shell.ends_with("/bash"))
+    return nullptr;
   for (const char* part : {"cicc", "cudafe++", "ptxas", "fatbinary", "nvlink"})
-    if (contains(said, fmt::format("{}: not found", part)) ||
-        contains(said, fmt::format("{}: No such file", part)))
-      return Error{ErrorKind::environment,
-                   "the CUDA toolkit is not whole",
-                   part,
-                   row_with(said, part).substr(0, 300),
-                   {},
-                   k_compiler_remedy};
-  if (contains(said, "cannot find -lcudart_static") || contains(said, "cannot find -lcudadevrt"))
+    for (const char* words : {"not found", "command not found", "No such file or directory"})
+      if (row.ends_with(fmt::format(" {}: {}", part, words)) ||
+          row.ends_with(fmt::format("/{}: {}", part, words)))
+        return part;
+  return nullptr;
+}
+
+bool lacks_runtime(std::string_view row) {
+  const auto said = said_of_itself(row);
+  return said && (said->starts_with("cannot find -lcudart_static") ||
+                  said->starts_with("cannot find -lcudadevrt"));
+}
+
+/// By what the tools say of themselves: what they quote of a source, or say about a place in it, is
+/// the source's.
+std::optional<Error> explain_machine_row(const std::string& row) {
+  if (refuses_host_compiler(row))
+    return Error{ErrorKind::environment,
+                 "this nvcc does not take this host compiler",
+                 "host compiler",
+                 row.substr(0, 300),
+                 "a g++ that the toolkit supports",
+                 "install an older g++ and name it in NVCC_CCBIN (or add -ccbin to kernel.flags), "
+                 "or use a newer toolkit"};
+  if (const char* part = missing_part(row))
+    return Error{
+        ErrorKind::environment, "the CUDA toolkit is not whole", part, row.substr(0, 300), {},
+        k_compiler_remedy};
+  if (lacks_runtime(row))
     return Error{ErrorKind::environment,
                  "the CUDA toolkit has no static runtime library",
                  "link",
-                 row_with(said, "cannot find -l").substr(0, 300),
+                 row.substr(0, 300),
                  "libcudart_static.a beside the toolkit's other libraries",
                  "install the toolkit's runtime development package"};
+  return std::nullopt;
+}
+
+std::optional<Error> explain_machine(const std::string& said) {
+  for (std::size_t at = 0; at < said.size();) {
+    const std::size_t end = std::min(said.find('\n', at), said.size());
+    if (auto error = explain_machine_row(said.substr(at, end - at))) return error;
+    at = end + 1;
+  }
   return std::nullopt;
 }
 

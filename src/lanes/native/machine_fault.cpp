@@ -43,6 +43,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+} // namespace
+
 /// tool [" error" | " fatal"] ":" rest, and the same without a tool's name.
 std::optional<std::string_view> said_of_itself(std::string_view row) {
   const std::size_t colon = row.find(':');
@@ -62,6 +64,8 @@ std::optional<std::string_view> said_of_itself(std::string_view row) {
     drop_front(rest, severity);
   return rest;
 }
+
+namespace {
 
 /// A place in a source, and then what could not be written for it.
 std::optional<std::string_view> said_of_its_output(std::string_view row) {

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ako::lanes::native {
@@ -15,5 +16,9 @@ namespace ako::lanes::native {
 /// those of the same text.
 std::optional<base::Error> machine_fault(std::string_view said,
                                          const std::vector<model::CompilerMessage>& messages);
+
+/// What follows a tool's name in a line in which it speaks of itself; nothing for quoted lines and
+/// messages about a place in a source.
+std::optional<std::string_view> said_of_itself(std::string_view row);
 
 } // namespace ako::lanes::native

@@ -159,6 +159,21 @@ TEST_F(GuardTest, WhatIsGoneWithItsCopiesIsStale) {
   EXPECT_EQ(undone.error().kind, base::ErrorKind::stale);
 }
 
+TEST_F(GuardTest, WhatWasFreeInTheTurnCountsNotWhatIsFreeNow) {
+  { take(); }
+  const fs::path ref = m_repo.task() / "input/ref.cpp";
+  const std::string before = get(ref);
+  put(ref, "changed\n");
+  put(m_repo.task() / "solution/k.cpp", "the agent's\n");
+  GuardPlan now = plan();
+  now.free = {m_repo.task() / "input"};
+  auto guard = Guard::load(std::move(now));
+  ASSERT_TRUE(guard && *guard);
+  EXPECT_EQ(undo(**guard).size(), 1u);
+  EXPECT_EQ(get(ref), before);
+  EXPECT_EQ(get(m_repo.task() / "solution/k.cpp"), "the agent's\n");
+}
+
 TEST_F(GuardTest, RefsAndHeadComeBack) {
   const std::string head = m_repo.git("rev-parse HEAD");
   const Guard guard = take();

@@ -141,6 +141,11 @@ TEST(CudaSurroundings, WhatNvccSaysOfTheMachineIsExplained) {
        "than 15 are not supported!",
        "this nvcc does not take this host compiler", model::OutcomeKind::environment},
       {"sh: 1: cicc: not found", "the CUDA toolkit is not whole", model::OutcomeKind::environment},
+      {"sh: line 1: /opt/cuda/bin/ptxas: No such file or directory",
+       "the CUDA toolkit is not whole", model::OutcomeKind::environment},
+      {"In file included from <command-line>:\n/x/include/crt/host_config.h(151): error: #error "
+       "directive: -- unsupported clang version! clang version must be less than 20",
+       "this nvcc does not take this host compiler", model::OutcomeKind::environment},
       {"/usr/bin/ld: cannot find -lcudart_static: No such file or directory",
        "the CUDA toolkit has no static runtime library", model::OutcomeKind::environment},
       {"nvcc fatal   : Unsupported gpu architecture 'compute_100a'",
@@ -161,6 +166,25 @@ TEST(CudaSurroundings, WhatNvccSaysOfTheMachineIsExplained) {
     EXPECT_EQ(result.error->message, each.message) << each.words;
     EXPECT_EQ(result.outcome.kind, each.outcome) << each.words;
     EXPECT_FALSE(result.error->next.empty()) << each.words;
+  }
+}
+
+TEST(CudaSurroundings, WordsOfASourceAreNoFaultOfTheMachine) {
+  const char* rows[] = {
+      "solution/k.cu:3:2: error: #error \"unsupported GNU version\"",
+      "solution/k.cu:3:2: error: see crt/host_config.h: unsupported clang version",
+      "solution/k.cu(3): error: static assertion failed with \"sh: 1: cicc: not found\"",
+      "solution/k.cu:3:1: warning: sh: 1: ptxas: not found",
+      "    static_assert(false, \"/usr/bin/ld: cannot find -lcudart_static\");",
+      "sh: 1: my-ptxas: not found",
+      "/usr/bin/ld: solution/k.cu:3: undefined reference to `cannot find -lcudadevrt'",
+  };
+  for (const char* row : rows) {
+    CudaBench bench;
+    Machine machine(bench);
+    machine.script("nvcc", std::string(k_version) + "cat >&2 <<'END'\n" + row + "\nEND\nexit 1");
+    const auto result = bench.build(k_good);
+    EXPECT_EQ(result.outcome.kind, model::OutcomeKind::build_failed) << row;
   }
 }
 

@@ -140,7 +140,7 @@ TEST(Workdir, ToAskWhereRecordsLieMakesNothing) {
   ScratchRepo repo;
   repo.add_task();
   const auto workdir = repo.workdir();
-  EXPECT_TRUE(workdir.records() && workdir.ledger() && workdir.lock() && workdir.runs());
+  EXPECT_TRUE(workdir.records() && workdir.ledger() && workdir.lock());
   EXPECT_FALSE(fs::exists(repo.top() / ".git/ako"));
 }
 
