@@ -100,13 +100,14 @@ base::Expected<Claims> Rounds::without_preparation() {
     return observed ? std::optional(std::move(observed->report)) : std::nullopt;
   };
   Claims again(m_request.contract->limits.threads);
-  // An alarm is heard out. A win that the outside clock leaves open is asked for as long as it may
-  // tell: behind evictions of milliseconds it never tells of microseconds.
+  // An alarm is heard out, one that comes up here as well: whoever looks after every pair and stops
+  // at the first sees one sooner or later. A win that the outside clock leaves open is asked for as
+  // long as it may tell: behind evictions of milliseconds it never tells of microseconds.
   const judge::Saving told = m_claims[m_index].saving();
   const bool alarm = m_claims[m_index].untimed(place()).has_value();
   const auto open_still = [&] {
     const judge::Saving saving = again.saving();
-    return judge::may_be_untimed(saving) && !again.untimed(place()) &&
+    return judge::may_be_untimed(saving) &&
            (alarm || judge::may_tell(told, saving, k_most_second_pairs));
   };
   const auto more = [&] {
