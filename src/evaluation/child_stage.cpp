@@ -1,5 +1,6 @@
 #include "evaluation/child_stage.hpp"
 
+#include "evaluation/blocks.hpp"
 #include "evaluation/counted.hpp"
 
 #include <array>
@@ -104,12 +105,11 @@ public:
       if (p.greeting.valid() && p.worker) p.worker->end_from_outside();
   }
 
-  /// A device's context takes a fifth of a second: those of all sides are made at once. What fails
-  /// is told when the side is loaded.
+  /// All at once: a device's context takes a fifth of a second, a sandbox some milliseconds. What
+  /// fails is told when the side is loaded.
   base::Status start(client::KeeperOptions keeper) {
-    if (m_options.device)
-      for (Party& p : m_parties)
-        if (p.spec) launch(p);
+    for (Party& p : m_parties)
+      if (p.spec) launch(p);
     AKO_TRY(m_keeper, client::Keeper::start(std::move(keeper)));
     return {};
   }
@@ -132,7 +132,10 @@ public:
   }
 
   base::Status open(const model::ResolvedShape& shape, int sets, std::uint64_t colour) override {
-    close();
+    // Where the reference writes is no part of a placement: it stays while the shape does.
+    const bool same = m_own && m_sets == sets && m_shape.tag == shape.tag &&
+                      m_shape.axes == shape.axes && made_when_asked(shape);
+    close(same ? Own::stays : Own::goes);
     changed();
     AKO_TRY(model::ArenaPlan plan, model::plan_arena(*m_options.contract, shape, sets, 0, colour));
     AKO_TRY(client::Arena shared,
@@ -141,36 +144,10 @@ public:
     m_shape = shape;
     m_sets = sets;
     ++m_opened;
-    if (!has(Side::reference)) return {};
-    AKO_TRY(model::ArenaPlan own, model::plan_reference_arena(*m_options.contract, shape, sets, 0));
-    AKO_TRY(client::Arena private_arena,
-            m_keeper->create_arena(*m_options.contract, shape, own, shape.tag + " reference",
-                                   client::ArenaUse::reference));
-    m_own.emplace(std::move(private_arena));
-    return {};
+    return made_when_asked(shape) ? base::Status{} : ready_own();
   }
 
-  void close() override {
-    for (Party& p : m_parties) {
-      // One that is still greeting must not be stopped: the greeting would never end.
-      if (!p.mapped_shared && !p.mapped_own) continue;
-      if (!p.worker || !p.worker->alive()) continue;
-      Running running(*p.worker);
-      if (p.mapped_shared && m_shared) (void)p.worker->unmap(*m_shared);
-      if (p.mapped_own && m_own) (void)p.worker->unmap(*m_own);
-      p.mapped_shared = p.mapped_own = false;
-    }
-    if (m_replayer_mapped && m_shared && m_replayer->alive()) {
-      Running running(*m_replayer);
-      (void)m_replayer->unmap(*m_shared);
-    }
-    m_replayer_mapped = false;
-    if (m_shared) (void)m_keeper->destroy_arena(std::move(*m_shared));
-    if (m_own) (void)m_keeper->destroy_arena(std::move(*m_own));
-    m_shared.reset();
-    m_own.reset();
-  }
-
+  void close() override { close(Own::goes); }
   base::Status fill(const Content& content) override {
     changed();
     AKO_TRY_STATUS(m_keeper->fill(*m_shared, job(content)));
@@ -237,6 +214,7 @@ public:
     return fetched(*m_shared, tensor, set);
   }
   base::Expected<std::span<const std::byte>> expected_bytes(int tensor, int set) override {
+    AKO_TRY_STATUS(ready_own());
     return fetched(*m_own, tensor, set);
   }
 
@@ -283,6 +261,48 @@ public:
   }
 
 private:
+  enum class Own { goes, stays }; ///< what the reference writes into
+  void close(Own own) {
+    for (Party& p : m_parties) {
+      // One that is still greeting must not be stopped: the greeting would never end.
+      if (!p.mapped_shared && !p.mapped_own) continue;
+      if (!p.worker || !p.worker->alive()) continue;
+      Running running(*p.worker);
+      if (p.mapped_shared && m_shared) (void)p.worker->unmap(*m_shared);
+      p.mapped_shared = false;
+      if (own == Own::stays) continue;
+      if (p.mapped_own && m_own) (void)p.worker->unmap(*m_own);
+      p.mapped_own = false;
+    }
+    if (m_replayer_mapped && m_shared && m_replayer->alive()) {
+      Running running(*m_replayer);
+      (void)m_replayer->unmap(*m_shared);
+    }
+    m_replayer_mapped = false;
+    if (m_shared) (void)m_keeper->destroy_arena(std::move(*m_shared));
+    m_shared.reset();
+    if (own == Own::stays) return;
+    if (m_own) (void)m_keeper->destroy_arena(std::move(*m_own));
+    m_own.reset();
+  }
+
+  /// Where the reference writes is as large as the shared buffers or larger: on the host it is made
+  /// when the reference is first asked, unless what is updated in place is copied there.
+  bool made_when_asked(const model::ResolvedShape& shape) const {
+    return !m_options.device && !has_inouts(shape);
+  }
+
+  base::Status ready_own() {
+    if (m_own || !has(Side::reference)) return {};
+    AKO_TRY(model::ArenaPlan plan,
+            model::plan_reference_arena(*m_options.contract, m_shape, m_sets, 0));
+    AKO_TRY(client::Arena own,
+            m_keeper->create_arena(*m_options.contract, m_shape, plan, m_shape.tag + " reference",
+                                   client::ArenaUse::reference));
+    m_own.emplace(std::move(own));
+    return {};
+  }
+
   client::WorkerOptions worker_options(const model::LaunchSpec& spec) const {
     client::WorkerOptions options;
     options.program = m_options.child_program;
@@ -312,8 +332,7 @@ private:
     auto worker = Worker::launch(worker_options(*p.spec));
     if (!worker) return tl::unexpected(worker.error());
     p.worker.emplace(std::move(*worker));
-    p.greeting = std::async(m_options.device ? std::launch::async : std::launch::deferred,
-                            [&p] { return p.worker->greet(); });
+    p.greeting = std::async(std::launch::async, [&p] { return p.worker->greet(); });
     return {};
   }
 
@@ -348,7 +367,9 @@ private:
     p.mapped_shared = true;
     const bool reference = side == Side::reference;
     if (reference) {
-      if (auto mapped = p.worker->map(*m_own); !mapped) return mapped;
+      if (auto ready = ready_own(); !ready) return environment(ready.error(), "bind");
+      if (!p.mapped_own)
+        if (auto mapped = p.worker->map(*m_own); !mapped) return mapped;
       p.mapped_own = true;
     }
     auto binding = reference

@@ -4,6 +4,8 @@
 #include "inputs/walk.hpp"
 
 #include <cstring>
+#include <map>
+#include <memory>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -15,6 +17,41 @@ using base::fail;
 using model::Dtype;
 using model::Fill;
 
+namespace {
+
+bool is_data(Fill fill) {
+  return fill == Fill::uniform || fill == Fill::normal || fill == Fill::index;
+}
+
+/// Codes of all 65536 draws: what fills of narrow types look up that follow from the bits alone.
+using Table = std::vector<std::uint16_t>;
+constexpr std::int64_t k_table_worth = 32768; ///< elements from which making one pays
+
+/// The same few fills are asked again and again: their tables stay, and small ones, which alone are
+/// not worth a table, have one from the second time on.
+class Tables {
+public:
+  /// None where it is not worth making.
+  std::shared_ptr<const Table> of(const std::string& name, const Values& values,
+                                  std::int64_t elements) {
+    const std::lock_guard hold(m_guard);
+    if (m_tables.size() >= k_most) m_tables.clear();
+    const auto [at, first] = m_tables.try_emplace(name);
+    if (at->second || (first && elements < k_table_worth)) return at->second;
+    auto made = std::make_shared<Table>(65536);
+    for (std::uint32_t bits = 0; bits < made->size(); ++bits)
+      (*made)[bits] = static_cast<std::uint16_t>(values.code(bits, 0, 0, {}, 0));
+    return at->second = std::move(made);
+  }
+
+private:
+  static constexpr std::size_t k_most = 32; ///< of 128 KiB each
+  std::mutex m_guard;
+  std::map<std::string, std::shared_ptr<const Table>> m_tables;
+};
+
+} // namespace
+
 struct Filler::State {
   model::ResolvedTensor tensor;
   model::FillSpec spec;
@@ -22,23 +59,23 @@ struct Filler::State {
   std::span<const std::byte> recorded; ///< data alone
   CustomFill custom = nullptr;
   int width = 16;
-  /// Codes of all 65536 draws: what plain fills of narrow types look up. Made at the first large
-  /// fill.
-  mutable std::once_flag table_made;
-  mutable std::vector<std::uint16_t> table;
+  std::shared_ptr<const Table> table; ///< where one serves
 
   State(const model::ResolvedTensor& t, const model::FillSpec& f, Recipe r)
-      : tensor(t), spec(f), values(t, f, r), width(random_bits_of(t.dtype)) {}
+      : tensor(t), spec(f), values(t, f, r), width(random_bits_of(t.dtype)) {
+    if (width != 16 || !values.by_bits() || !is_data(f.kind)) return;
+    static Tables s_tables;
+    // Everything that a code follows from beside its bits.
+    table = s_tables.of(fmt::format("{} {} {} {:a} {:a} {:a} {:a} {}", static_cast<int>(t.dtype),
+                                    static_cast<int>(f.kind), static_cast<int>(r), f.low, f.high,
+                                    f.mean, f.stddev, t.fill_limit),
+                        values, t.span_elements);
+  }
 };
 
 namespace {
 
-constexpr std::int64_t k_chunk_drawn = 4096;  ///< elements drawn at once
-constexpr std::int64_t k_table_worth = 32768; ///< elements from which the table pays
-
-bool is_data(Fill fill) {
-  return fill == Fill::uniform || fill == Fill::normal || fill == Fill::index;
-}
+constexpr std::int64_t k_chunk_drawn = 4096; ///< elements drawn at once
 
 std::uint64_t bits_at(const BitStream& stream, int width, std::int64_t index) {
   const auto i = static_cast<std::uint64_t>(index);
@@ -55,7 +92,7 @@ std::uint64_t read_bits(const std::byte* random, int width, std::int64_t i) {
   return bits;
 }
 
-/// Plain fill of a type of at most 16 bits by table.
+/// Fill of a type of at most 16 bits by table.
 void look_up(Dtype dtype, const std::vector<std::uint16_t>& table, const std::byte* random,
              std::int64_t count, std::byte* out) {
   const auto draw = [&](std::int64_t i) {
@@ -87,16 +124,6 @@ void fill_data(const Filler::State& s, std::span<std::byte> out, const StreamId&
   const Dtype dtype = s.tensor.dtype;
   const BitStream stream(id, Purpose::values);
   const std::uint64_t keys = recipe_keys(id);
-  const bool by_table =
-      s.width == 16 && !s.values.bends() && s.tensor.span_elements >= k_table_worth;
-  if (by_table) {
-    std::call_once(s.table_made, [&] {
-      s.table.resize(65536);
-      for (std::uint32_t r = 0; r < 65536; ++r) {
-        s.table[r] = static_cast<std::uint16_t>(s.values.plain_code(r));
-      }
-    });
-  }
   alignas(64) std::byte random[k_chunk_drawn * 8 + 16];
   std::uint64_t before = first > 0 ? bits_at(stream, s.width, first - 1) : 0;
   for (std::int64_t at = first; at < first + count; at += k_chunk_drawn) {
@@ -104,8 +131,8 @@ void fill_data(const Filler::State& s, std::span<std::byte> out, const StreamId&
     const std::int64_t random_bytes = (here * s.width / 8 + 15) / 16 * 16;
     stream.blocks(static_cast<std::uint64_t>(at * (s.width / 8) / 16),
                   {random, static_cast<std::size_t>(random_bytes)});
-    if (by_table) {
-      look_up(dtype, s.table, random, here, out.data() + model::bytes_of(dtype, at));
+    if (s.table) {
+      look_up(dtype, *s.table, random, here, out.data() + model::bytes_of(dtype, at));
       continue;
     }
     if (s.values.draws_floats()) {

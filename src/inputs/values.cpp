@@ -105,6 +105,11 @@ double Values::plain(std::uint64_t bits) const {
   return m_mean + m_stddev * z;
 }
 
+bool Values::by_bits() const {
+  return !m_bends || m_recipe == Recipe::ties || m_recipe == Recipe::large ||
+         m_recipe == Recipe::tiny;
+}
+
 bool Values::draws_floats() const { return m_dtype == Dtype::float32 && !m_bends && !m_whole; }
 
 void Values::floats(const std::byte* random, std::int64_t count, float* out) const {

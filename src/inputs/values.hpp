@@ -25,6 +25,8 @@ public:
   std::uint64_t code(std::uint64_t bits, std::uint64_t before, std::int64_t index,
                      const StreamId& stream, std::uint64_t keys) const;
   bool bends() const { return m_bends; } ///< the recipe changes something here
+  /// Whether a code follows from its own bits alone: neither place nor neighbour bends it.
+  bool by_bits() const;
   /// Whether floats() serves: the codes of a plain float32 fill, many at a time.
   bool draws_floats() const;
   /// `random` holds four bytes for each of `count` values.

@@ -228,6 +228,18 @@ Standing standing(const Saving& told, const Saving& again) {
                                                                        : Standing::unclear;
 }
 
+bool may_tell(const Saving& told, const Saving& again, std::size_t pairs) {
+  if (standing(told, again) == Standing::gone) return true; // it takes more to accuse
+  Saving then = again;
+  const double less =
+      0.5 * std::sqrt(static_cast<double>(again.pairs) / static_cast<double>(pairs));
+  then.claimed_error_ns *= less;
+  then.returned_error_ns *= less;
+  if (!may_be_untimed(then) || standing(told, then) == Standing::gone) return true;
+  return then.claimed_ns > k_sure * then.claimed_error_ns &&
+         then.returned_ns - k_sure * then.returned_error_ns >= k_returned_share * then.claimed_ns;
+}
+
 Found prepared_ahead(const Place& place, const Saving& told, const Saving& again) {
   if (standing(told, again) != Standing::gone) return std::nullopt;
   return make("untimed_work",

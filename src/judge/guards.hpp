@@ -87,6 +87,9 @@ bool may_be_untimed(const Saving& saving);
 /// What was saved (`told`), and what is where nothing could be done ahead (`again`).
 enum class Standing { stands, unclear, gone };
 Standing standing(const Saving& told, const Saving& again);
+/// Whether `pairs` of them may tell what those of `again` leave open, were the noise half of what
+/// they show: few pairs tell it poorly.
+bool may_tell(const Saving& told, const Saving& again, std::size_t pairs);
 /// Decisive where it is gone.
 Found prepared_ahead(const Place& place, const Saving& told, const Saving& again);
 /// Evictions are read by the candidate's process: those of its blocks that are shorter than the

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <future>
 #include <map>
 #include <set>
 #include <sys/stat.h>
@@ -64,12 +65,16 @@ public:
     AKO_TRY(m_top_paths, in_repository(paths));
     AKO_TRY(const auto scratch, base::TemporaryDir::make("ako-index-"));
     m_index = scratch.path() / "index";
+    if (m_candidate)
+      m_kept =
+          beside({"ls-tree", "-r", "-z", "--full-tree", m_candidate->sources->snapshot.git_tree});
     AKO_TRY_STATUS(read_head());
     AKO_TRY(const std::string tree, write_tree(paths));
     AKO_TRY(const std::string id, write_commit(tree, message));
     Git::Call move;
     move.args = {"update-ref", "-m", "ako: " + message.substr(0, message.find('\n')),
                  "HEAD",       id,   m_head.empty() ? k_no_object : m_head};
+    m_staged = beside(with_paths({"ls-files", "-s", "-z", "--"})); // moving HEAD leaves it alone
     AKO_TRY_STATUS(m_git.run(move));
     update_index();
     return id;
@@ -108,11 +113,20 @@ private:
     return m_git.run(call);
   }
 
-  Expected<Entries> on_private_index_now() {
-    std::vector<std::string> listing = {"ls-files", "-s", "-z", "--"};
-    listing.insert(listing.end(), m_top_paths.begin(), m_top_paths.end());
-    AKO_TRY(const std::string text, on_private_index(listing, {}));
-    return read_entries(text, 1);
+  using Said = std::future<Expected<std::string>>;
+  /// A command that only reads, while the next ones run. A git process takes some ten milliseconds.
+  Said beside(std::vector<std::string> args, base::fs::path index = {}) const {
+    return std::async(std::launch::async, [this, args = std::move(args), index] {
+      Git::Call call;
+      call.args = args;
+      call.index = index;
+      return m_git.run(call);
+    });
+  }
+
+  std::vector<std::string> with_paths(std::vector<std::string> args) const {
+    args.insert(args.end(), m_top_paths.begin(), m_top_paths.end());
+    return args;
   }
 
   /// HEAD's tree with the declared paths as they are on disk. Ignore rules do not apply: what is
@@ -123,7 +137,9 @@ private:
     } else {
       AKO_TRY_STATUS(on_private_index({"read-tree", "--empty"}, {}));
     }
-    AKO_TRY(m_before, on_private_index_now());
+    AKO_TRY(const std::string before,
+            on_private_index(with_paths({"ls-files", "-s", "-z", "--"}), {}));
+    m_before = read_entries(before, 1);
     std::set<std::string> names;
     for (const auto& [path, entry] : m_before) names.insert(path);
     for (const auto& path : paths) {
@@ -142,8 +158,11 @@ private:
     if (!add_with_attributes(others)) AKO_TRY_STATUS(add_as_they_are(others));
     if (m_candidate) AKO_TRY_STATUS(put_candidate());
     else AKO_TRY_STATUS(add_as_they_are(candidate));
-    AKO_TRY(m_after, on_private_index_now());
-    return on_private_index({"write-tree"}, {});
+    Said after = beside(with_paths({"ls-files", "-s", "-z", "--"}), m_index);
+    auto tree = on_private_index({"write-tree"}, {});
+    AKO_TRY(const std::string rows, after.get());
+    m_after = read_entries(rows, 1);
+    return tree;
   }
 
   /// Whether git took them: it does not where an attribute names what it cannot do.
@@ -224,11 +243,9 @@ private:
 
   /// The candidate's entries of the private index: those of its kept tree and no others.
   base::Status put_candidate() {
-    AKO_TRY(const std::string text, m_git.run({"ls-tree", "-r", "-z", "--full-tree",
-                                               m_candidate->sources->snapshot.git_tree}));
-    AKO_TRY(const Entries now, on_private_index_now());
+    AKO_TRY(const std::string text, m_kept.get());
     std::string rows; // what goes first: a folder may stand where a file comes to lie
-    for (const auto& [name, entry] : now)
+    for (const auto& [name, entry] : m_before)
       if (is_candidates(name)) rows += fmt::format("0 {}\t", k_no_object) + name + '\0';
     for (const auto& [path, entry] : read_entries(text, 2))
       if (const std::string name = in_top(path); is_committed(name))
@@ -290,10 +307,7 @@ private:
   }
 
   Expected<std::string> index_changes() {
-    Git::Call call;
-    call.args = {"ls-files", "-s", "-z", "--"};
-    call.args.insert(call.args.end(), m_top_paths.begin(), m_top_paths.end());
-    AKO_TRY(const std::string text, m_git.run(call));
+    AKO_TRY(const std::string text, m_staged.get());
     const Entries staged = read_entries(text, 1);
     std::set<std::string> names;
     for (const auto* side : {&m_before, &m_after})
@@ -320,6 +334,7 @@ private:
   std::optional<CommittedCandidate> m_candidate;
   std::set<std::string> m_left_out;
   Entries m_before, m_after; ///< of the declared paths, in HEAD and in the new commit
+  Said m_kept, m_staged;     ///< the candidate's kept tree; the user's index
 };
 
 std::string one_line(std::string text) {

@@ -16,6 +16,7 @@ namespace ako::measure {
 namespace {
 
 constexpr std::uint64_t k_page = 4096;
+constexpr std::uint64_t k_least_part = 256 << 10; ///< of what several streams read
 
 std::uint64_t read_size(const char* path) {
   std::FILE* file = std::fopen(path, "re");
@@ -118,14 +119,30 @@ CacheFacts find_cache() {
   return facts;
 }
 
+namespace {
+
+std::uint64_t word_at(const std::byte* at) {
+  std::uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+} // namespace
+
 void read_lines(const void* data, std::uint64_t bytes, std::uint64_t line) {
   const auto* at = static_cast<const std::byte*>(data);
-  std::uint64_t sum = 0;
-  for (std::uint64_t offset = 0; offset + sizeof(std::uint64_t) <= bytes; offset += line) {
-    std::uint64_t word;
-    std::memcpy(&word, at + offset, sizeof word);
-    sum += word;
+  std::uint64_t sum = 0, offset = 0;
+  // One stream waits for memory at every page that the prefetcher does not cross; several, each
+  // through a part of its own, wait together: half the time.
+  constexpr std::uint64_t k_streams = 8;
+  const std::uint64_t part = bytes / k_streams / line * line;
+  if (part >= k_least_part) {
+    for (; offset < part; offset += line)
+      for (std::uint64_t stream = 0; stream < k_streams; ++stream)
+        sum += word_at(at + stream * part + offset);
+    offset = k_streams * part;
   }
+  for (; offset + sizeof(std::uint64_t) <= bytes; offset += line) sum += word_at(at + offset);
   if (bytes > 0) sum += static_cast<std::uint64_t>(at[bytes - 1]); // the last, partial line
   asm volatile("" : : "r"(sum) : "memory");
 }

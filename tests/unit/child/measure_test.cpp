@@ -3,6 +3,8 @@
 
 #include <ctime>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <vector>
 
 namespace ako::measure {
@@ -84,6 +86,22 @@ TEST(Cache, ReadingLinesChangesNothing) {
   read_lines(bytes.data(), 3, 64);
   read_lines(bytes.data(), 0, 64);
   EXPECT_EQ(bytes, before);
+}
+
+TEST(Cache, ReadingTouchesEveryPage) {
+  for (const std::size_t bytes : {std::size_t{3} << 20, (std::size_t{5} << 20) + 4096 * 3 + 100}) {
+    const int fd = memfd_create("pages", MFD_CLOEXEC);
+    ASSERT_EQ(ftruncate(fd, static_cast<off_t>(bytes)), 0);
+    void* data = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    ASSERT_NE(data, MAP_FAILED);
+    read_lines(data, bytes, 64);
+    std::vector<unsigned char> there((bytes + 4095) / 4096);
+    ASSERT_EQ(mincore(data, bytes, there.data()), 0);
+    for (std::size_t page = 0; page < there.size(); ++page)
+      EXPECT_TRUE(there[page] & 1) << page << " of " << there.size();
+    munmap(data, bytes);
+    close(fd);
+  }
 }
 
 } // namespace

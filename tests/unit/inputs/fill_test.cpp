@@ -63,11 +63,22 @@ TEST(Fill, SameInPartsInAnyOrderForEveryTypeAndRecipe) {
 }
 
 TEST(Fill, TheTableAndTheSlowPathAgree) {
-  for (const Dtype dtype : {Dtype::bfloat16, Dtype::float8_e4m3fn, Dtype::float4_e2m1fn}) {
-    const auto small = tensor_of(dtype, {1000}), large = tensor_of(dtype, {100000});
-    const auto a = filled(small, spec_of(Fill::normal)), b = filled(large, spec_of(Fill::normal));
-    EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin())) << to_string(dtype);
-  }
+  for (const Dtype dtype : {Dtype::bfloat16, Dtype::float8_e4m3fn, Dtype::float4_e2m1fn})
+    for (const Recipe recipe : {Recipe::plain, Recipe::ties, Recipe::large, Recipe::tiny,
+                                Recipe::tail_mass, Recipe::asymmetric})
+      for (double mean : {0.5, -0.75}) { // a table of its own for each
+        FillSpec spec = spec_of(Fill::normal);
+        spec.mean = mean;
+        spec.stddev = 0.8125;
+        // Rows of equal length, as a recipe may bend by place. The first small one has no table.
+        const auto small = tensor_of(dtype, {1, 1000}), large = tensor_of(dtype, {100, 1000});
+        const auto slow = filled(small, spec, recipe), table = filled(small, spec, recipe);
+        EXPECT_EQ(slow, table) << to_string(dtype) << ' ' << to_string(recipe);
+        if (recipe == Recipe::asymmetric) continue; // by the number of rows as well
+        const auto many = filled(large, spec, recipe);
+        EXPECT_TRUE(std::equal(slow.begin(), slow.end(), many.begin()))
+            << to_string(dtype) << ' ' << to_string(recipe);
+      }
 }
 
 // Many at a time or one by one: the same codes, at the edges of the table and of the type too.

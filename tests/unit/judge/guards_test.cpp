@@ -117,6 +117,27 @@ TEST(Times, SkippedCallsForgedTimesAndHonestBlocks) {
   EXPECT_TRUE(judge::time_claims(place(), slower).empty());
 }
 
+TEST(Times, MorePairsAreAskedForAsLongAsTheyMayTell) {
+  judge::Saving told, again;
+  told.claimed_ns = again.claimed_ns = 1000;
+  again.pairs = 8;
+  again.claimed_error_ns = 10;
+  // Of 40 pairs the error is at best a quarter of that of 8: 5 of it against the half of 1000.
+  again.returned_error_ns = 300;
+  EXPECT_TRUE(judge::may_tell(told, again, 40));
+  again.returned_error_ns = 3000;
+  EXPECT_FALSE(judge::may_tell(told, again, 40));
+  again.returned_ns = 6000; // far more came back than was saved: that may still show
+  EXPECT_TRUE(judge::may_tell(told, again, 40));
+  again.returned_ns = 0;
+  again.claimed_ns = 100, told.claimed_ns = 90000; // what was claimed is gone
+  EXPECT_TRUE(judge::may_tell(told, again, 40));
+  again.claimed_error_ns = 100000; // or may be
+  EXPECT_TRUE(judge::may_tell(told, again, 200000));
+  again.claimed_error_ns = 1e9;
+  EXPECT_FALSE(judge::may_tell(told, again, 40));
+}
+
 TEST(Floor, TheLargestTermCountsAndUnknownOnesDoNot) {
   const judge::Ceilings ceilings{1e11, 1e12, 1e12};
   EXPECT_DOUBLE_EQ(judge::floor_ns({1e9, 1e9, 1e9}, ceilings), 1e7);
