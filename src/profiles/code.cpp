@@ -27,7 +27,7 @@ std::vector<std::string> diff_code(const CodeFunction& before, const CodeFunctio
        [](int bits) { return fmt::format("global stores of {} bits", bits); });
   compare("tensor instructions", before.tensor, after.tensor);
   compare("TMA instructions", before.tma, after.tma);
-  compare("local accesses at fixed places (spills)", before.local_fixed, after.local_fixed);
+  compare("local accesses at fixed places", before.local_fixed, after.local_fixed);
   compare("bytes of local arrays", before.local_bytes, after.local_bytes);
   std::stable_sort(changes.begin(), changes.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });

@@ -18,7 +18,8 @@ struct CodeFunction {
   std::int64_t tensor = 0, wgmma = 0, tma = 0, async_copy = 0, atomics = 0, barriers = 0,
                branches = 0, special = 0;
   std::int64_t local_loads = 0, local_stores = 0, shared_loads = 0, shared_stores = 0;
-  std::int64_t local_fixed = 0; ///< of the local ones: at fixed places of the stack, as spills are
+  std::int64_t local_fixed =
+      0; ///< of the local ones: at fixed places of the stack: spills, constant indices
   std::int64_t local_bytes = 0; ///< of arrays that the compiler left in local memory (PTX)
   std::map<std::string, std::int64_t> lines; ///< instructions by "file:line", where known
   double tensor_share() const { return instructions ? double(tensor) / double(instructions) : 0; }

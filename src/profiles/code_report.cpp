@@ -47,10 +47,11 @@ std::string local_text(const CodeFunction& f) {
   if (all == 0 && f.local_bytes == 0) return {};
   std::string out;
   if (f.local_bytes > 0) out += fmt::format(": {} bytes of arrays", f.local_bytes);
-  if (f.local_fixed > 0) out += fmt::format(": {} at fixed places, as spills are", f.local_fixed);
+  if (f.local_fixed > 0)
+    out += fmt::format(": {} at fixed places (spills, or constant indices)", f.local_fixed);
   if (f.bytes > 0 && all > f.local_fixed)
-    out += fmt::format("{} {} into arrays that are indexed", f.local_fixed > 0 ? "," : ":",
-                       all - f.local_fixed);
+    out += fmt::format("{} {} at places that are computed: arrays that are indexed",
+                       f.local_fixed > 0 ? "," : ":", all - f.local_fixed);
   return out;
 }
 

@@ -150,8 +150,9 @@ private:
       m_target = m_target.substr(0, m_target.find(','));
       return {};
     }
-    for (const std::string_view directive : {".version", ".address_size", ".loc", ".section"})
+    for (const std::string_view directive : {".version", ".address_size", ".section"})
       if (line.starts_with(directive)) return {};
+    if (is_loc(line)) return {};
     if (line.find(".entry") != std::string_view::npos ||
         line.find(".func") != std::string_view::npos)
       return header(line);
@@ -197,13 +198,18 @@ private:
       return line.substr(1);
     }
     if (line[0] == ';' || line[0] == ')') return line.substr(1);
-    if (line.starts_with(".loc")) return note_loc(line), std::string_view();
+    if (is_loc(line)) return note_loc(line), std::string_view();
     if (line.starts_with(".file")) return note_file(line), std::string_view();
     if (line.starts_with(".pragma")) return rest_of_statement(line);
     if (line[0] == '.') return declaration(line);
     if (const std::size_t colon = line.find(':'); is_label(line, colon))
       return line.substr(colon + 1);
     return instruction(line);
+  }
+
+  /// And not .local.
+  static bool is_loc(std::string_view line) {
+    return line.starts_with(".loc ") || line.starts_with(".loc\t");
   }
 
   std::string_view rest_of_statement(std::string_view line) {

@@ -47,7 +47,7 @@ void count(CodeFunction& f, std::string_view opcode) {
 }
 
 /// Spills, and what a call saves, lie at fixed places of the stack, whose pointer is R1; an array
-/// that is indexed is reached through another register.
+/// that is indexed is reached through another register, but for what it has at constant indices.
 bool at_fixed_place(std::string_view line) {
   const std::size_t open = line.find('[');
   if (open == std::string_view::npos) return false;

@@ -46,7 +46,7 @@ TEST(Sass, MixOfRealFunctions) {
 TEST(Sass, SpillsAreToldFromArraysThatAreIndexed) {
   auto sort = read_sass(golden("sass_local_sort.txt"), "f");
   ASSERT_TRUE(sort.has_value());
-  EXPECT_EQ((*sort)[0].local_fixed, 0);
+  EXPECT_EQ((*sort)[0].local_fixed, 3); // of 83: its first element, at constant indices
   auto spills = read_sass("Function : k\n"
                           "        /*0000*/                   STL.64 [R1+0x8], R4 ;\n"
                           "        /*0010*/                   LDL.64 R4, [R1+0x8] ;\n"
@@ -56,10 +56,10 @@ TEST(Sass, SpillsAreToldFromArraysThatAreIndexed) {
   ASSERT_TRUE(spills.has_value());
   EXPECT_EQ((*spills)[0].local_fixed, 2);
   const std::string text = to_text(CodeText(*spills));
-  EXPECT_THAT(text, testing::HasSubstr("2 at fixed places, as spills are"));
-  EXPECT_THAT(text, testing::HasSubstr("1 into arrays that are indexed"));
+  EXPECT_THAT(text, testing::HasSubstr("2 at fixed places (spills, or constant indices)"));
+  EXPECT_THAT(text, testing::HasSubstr("1 at places that are computed"));
   EXPECT_THAT(diff_code((*sort)[0], (*spills)[0]),
-              testing::Contains("local accesses at fixed places (spills) 0 -> 2"));
+              testing::Contains("local accesses at fixed places 3 -> 2"));
 }
 
 TEST(Sass, InstructionsByLineWhereTheDisassemblerSaysThem) {
@@ -76,7 +76,7 @@ TEST(Sass, InstructionsByLineWhereTheDisassemblerSaysThem) {
   ASSERT_TRUE(marked.has_value());
   EXPECT_EQ((*marked)[0].lines.at("/a/k.cu:12"), 2);
   EXPECT_TRUE((*marked)[1].lines.empty()); // another function's line is not its own
-  EXPECT_THAT(to_text(CodeText(*marked)), testing::HasSubstr("2 /a/k.cu:12, 1 /a/k.cu:9"));
+  EXPECT_THAT(to_text(CodeText(*marked)), testing::HasSubstr("/a/k.cu:12 2, /a/k.cu:9 1"));
 }
 
 TEST(Ptx, MixOfRealFunctions) {
@@ -105,7 +105,10 @@ TEST(Ptx, MixOfRealFunctions) {
   EXPECT_EQ(sum.atomics, 1);
   EXPECT_EQ(sum.shared_loads, 1);
   EXPECT_EQ(sum.tma, 0);
-  for (const auto& [place, count] : sum.lines) EXPECT_THAT(place, testing::HasSubstr("/a/mix.cu:"));
+  // atomicAdd is inlined from a header of the toolkit: it counts where it was called.
+  EXPECT_TRUE(sum.lines.contains("/a/mix.cu:17"));
+  for (const auto& [place, count] : sum.lines)
+    EXPECT_THAT(place, testing::Not(testing::HasSubstr("atomic_functions")));
   const CodeFunction& indexed = named("indexed");
   EXPECT_EQ(indexed.instructions, 267);
   EXPECT_EQ(indexed.local_bytes, 128);
