@@ -16,7 +16,8 @@ base::Status add_source(const std::filesystem::path& path, model::DiagnosisRepor
   return {};
 }
 
-/// Texts about code: disassembly, resource reports, compute-sanitizer. None: it is no such text.
+/// Texts about code: disassembly, PTX, resource reports, compute-sanitizer, debuggers. None: it is
+/// no such text.
 base::Expected<std::optional<Reply>> code_reply(const Context& context, const Arguments& arguments,
                                                 const std::filesystem::path& file) {
   AKO_TRY(profiles::FileKind kind, profiles::kind_of_file(file));
@@ -84,11 +85,9 @@ extern const Command k_diagnose{
     "Needs no GPU. The cause comes first, with the numbers that prove it, what to try next and "
     "what\n"
     "that could win at most. With --against, what moved since an earlier capture.\n"
-    "Disassembly of cuobjdump or nvdisasm and reports of ptxas: instruction mix, widths, tensor "
-    "and\n"
-    "TMA use, spills; with --against what the compiler changed. compute-sanitizer's output: "
-    "faults\n"
-    "with their source lines.",
+    "Disassembly of cuobjdump or nvdisasm, PTX, and reports of ptxas: instruction mix, widths,\n"
+    "tensor and TMA use, spills, lines; with --against what the compiler changed. Output of\n"
+    "compute-sanitizer and of cuda-gdb: faults with their source lines.",
     {{"file", "the saved profile"}},
     {{"kernel", "TEXT", "only kernels whose name holds this"},
      {"lane", "LANE", "only moves of this lane: cuda, cutlass, triton, cute-dsl"},

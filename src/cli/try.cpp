@@ -33,7 +33,9 @@ std::string unproven_text(const loop::TryResult& result) {
 }
 
 std::string tail(const loop::TryResult& result) {
-  std::string out = unproven_text(result);
+  std::string out;
+  for (const auto& place : result.places) out += place + "\n";
+  out += unproven_text(result);
   if (!result.predicted.empty()) out += "predicted: " + loop::text_of(result.predicted) + "\n";
   if (!result.width.files.empty()) out += "changed: " + result.width.text() + "\n";
   for (const auto& stop : result.stops)
@@ -108,6 +110,7 @@ base::Json json_of(const loop::TryResult& result) {
           {"stalled", result.stalled},
           {"lessons", result.lessons},
           {"unproven", result.unproven},
+          {"places", result.places},
           {"compiler_messages", messages_json(result.messages)},
           {"resources",
            result.iteration.artifact ? result.iteration.artifact->resources : base::Json(nullptr)},

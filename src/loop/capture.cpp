@@ -3,9 +3,9 @@
 #include "base/fs.hpp"
 #include "base/log.hpp"
 #include "base/shell.hpp"
+#include "loop/vendor_tool.hpp"
 #include "profiles/source_page.hpp"
 
-#include <cstdlib>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -18,11 +18,6 @@ std::vector<std::string> own_environment() {
   std::vector<std::string> out;
   for (char** each = environ; each && *each; ++each) out.emplace_back(*each);
   return out;
-}
-
-bool is_program(const base::fs::path& path) {
-  std::error_code ignored;
-  return base::fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
 }
 
 /// The command as somebody would type it.
@@ -103,34 +98,7 @@ base::Status read_pages(Run& run, const profiles::DiagnoseOptions& options, Capt
 
 } // namespace
 
-base::Expected<std::string> find_ncu() {
-  if (const char* given = std::getenv("AKO_NCU"); given && *given) {
-    if (is_program(given)) return std::string(given);
-    return base::fail(base::ErrorKind::environment, "AKO_NCU names no program",
-                      {.where = "AKO_NCU",
-                       .found = given,
-                       .allowed = "the path of Nsight Compute's ncu",
-                       .next = "correct or unset it"});
-  }
-  std::vector<base::fs::path> places;
-  const std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t end = std::min(path.find(':', at), path.size());
-    if (end > at) places.emplace_back(path.substr(at, end - at));
-    at = end + 1;
-  }
-  if (const char* home = std::getenv("CUDA_HOME"); home && *home)
-    places.emplace_back(base::fs::path(home) / "bin");
-  places.emplace_back("/usr/local/cuda/bin");
-  for (const auto& place : places)
-    if (is_program(place / "ncu")) return (place / "ncu").string();
-  return base::fail(base::ErrorKind::environment, "Nsight Compute (ncu) is not on this machine",
-                    {.where = "AKO_NCU, PATH, CUDA_HOME/bin, /usr/local/cuda/bin",
-                     .found = "no ncu",
-                     .allowed = "ncu 2022 or newer",
-                     .next = "install the package nsight-compute of your CUDA version, or set "
-                             "AKO_NCU; a report from another machine is read by ako diagnose"});
-}
+base::Expected<std::string> find_ncu() { return find_vendor_tool(ncu_tool()); }
 
 base::Expected<Capture> capture_with_ncu(const std::string& ncu, const CaptureRequest& request,
                                          const model::CommandRunner& runner) {

@@ -2,8 +2,8 @@
 
 #include "arch/architecture.hpp"
 #include "base/fs.hpp"
-#include "client/keeper.hpp"
 #include "loop/calibration.hpp"
+#include "loop/plain_launch.hpp"
 #include "loop/setup.hpp"
 #include "loop/try.hpp"
 #include "profiles/facts.hpp"
@@ -41,18 +41,6 @@ std::vector<ledger::ShapeFigure> baseline_figures(const Session& session) {
   for (const auto& entry : (*baseline)->payload.entries)
     if (entry.name == (*baseline)->payload.fastest) return entry.shapes;
   return {};
-}
-
-base::Expected<base::fs::path> find_launcher() {
-  AKO_TRY(base::fs::path child, client::find_child_program());
-  const base::fs::path launcher = child.parent_path() / "ako-launch";
-  std::error_code ignored;
-  if (base::fs::exists(launcher, ignored)) return launcher;
-  return base::fail(base::ErrorKind::environment, "ako-launch is missing",
-                    {.where = child.parent_path().string(),
-                     .found = {},
-                     .allowed = "beside ako-child",
-                     .next = "install ako again"});
 }
 
 /// Measured time of one call at the shape: the last iteration of this snapshot, a bench, or the
@@ -244,32 +232,15 @@ base::Expected<Capture> capture_side(const Session& session, const ProfileReques
   wanted.kernel = request.kernel, wanted.skip = request.skip, wanted.count = request.count;
   wanted.seconds = request.seconds, wanted.working_folder = session.workdir().task().string();
   wanted.lane = model::to_string(session.contract().kernel.lane);
-  if (request.command.empty() && !built->spec.host.empty())
-    return base::fail(base::ErrorKind::unsupported,
-                      "a Python side is not launched on its own for a profile",
-                      {.where = built->label,
-                       .found = built->artifact.compile_line,
-                       .allowed = "a side that is a library, or a command of yours",
-                       .next = fmt::format("ako profile -- python3 bench/bench_{}.py",
-                                           session.contract().kernel.name)});
+  if (request.command.empty()) AKO_TRY_STATUS(can_be_launched(*built, session.contract()));
   AKO_TRY(std::string ncu, find_ncu());
   if (!request.command.empty()) {
     wanted.target = request.command;
     return capture_with_ncu(ncu, wanted, runner);
   }
-  AKO_TRY(base::fs::path launcher, find_launcher());
-  AKO_TRY(base::TemporaryDir folder, base::TemporaryDir::make("ako-launch"));
-  const base::Json job = {{"task", session.workdir().task().string()},
-                          {"library", built->spec.library_path},
-                          {"shape", out.shape},
-                          {"device", "cuda"},
-                          {"warmup", 2},
-                          {"calls", 1},
-                          {"prepare", built->spec.has_prepare},
-                          {"plan", built->spec.has_plan}};
-  const base::fs::path path = folder.path() / "job.json";
-  AKO_TRY_STATUS(base::write_file_atomic(path, base::dump_json(job, 1)));
-  wanted.target = {launcher.string(), path.string()};
+  AKO_TRY(const PlainLaunch launch,
+          PlainLaunch::of(session, *built, {.shape = out.shape, .warmup = 2}));
+  wanted.target = launch.command();
   if (request.built) wanted.environment = built->spec.environment;
   wanted.from = profiles::ProfileFrom::marks;
   return capture_with_ncu(ncu, wanted, runner);

@@ -1,5 +1,6 @@
 #include "loop/replay.hpp"
 
+#include "loop/faults.hpp"
 #include "loop/recipes.hpp"
 #include "loop/setup.hpp"
 #include "loop/try.hpp"
@@ -134,6 +135,7 @@ base::Expected<Replayed> replay_iteration(const Session& session, std::int64_t n
   out.recorded = iteration.verdict.outcome;
   out.now = out.report.verdict.outcome;
   for (const auto& was : out.recorded.evidence) {
+    if (is_of_a_tool(was)) continue; // it followed from what the judge saw
     ReplayedEvidence line{was, false, {}};
     for (const auto& is : out.now.evidence)
       // Two sets of one shape may speak alike: the very same words are the better match.

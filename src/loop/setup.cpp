@@ -76,6 +76,11 @@ std::vector<model::ShapeCase> judged_edges(const model::Contract& contract) {
   return model::edge_shapes(contract, k_edge_bytes);
 }
 
+std::vector<model::ShapeCase> judged_hidden(const model::Contract& contract,
+                                            std::uint64_t hidden_seed) {
+  return model::hidden_shapes(contract, hidden_seed, k_hidden_shapes, k_edge_bytes);
+}
+
 Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& contract,
                   const std::vector<model::ResolvedShape>& shapes, const Sides& sides,
                   const std::vector<inputs::Recipe>& recipes, Scope scope, const Target& target,
@@ -88,8 +93,7 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
   if (scope == Scope::whole) {
     request.edges = resolve_cases(contract, judged_edges(contract));
     request.unproven = beyond_edges(contract, shapes);
-    request.hidden = resolve_cases(
-        contract, model::hidden_shapes(contract, out.hidden_seed, k_hidden_shapes, k_edge_bytes));
+    request.hidden = resolve_cases(contract, judged_hidden(contract, out.hidden_seed));
   }
   request.recipes = recipes;
   request.candidate_hash = sides.candidate.artifact.library_hash;

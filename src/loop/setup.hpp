@@ -31,6 +31,9 @@ Evaluation set_up(const workspace::Workdir& workdir, const model::Contract& cont
 
 /// Edge shapes that are judged beside the contract's own.
 std::vector<model::ShapeCase> judged_edges(const model::Contract& contract);
+/// Shapes that are judged and that `hidden_seed` draws.
+std::vector<model::ShapeCase> judged_hidden(const model::Contract& contract,
+                                            std::uint64_t hidden_seed);
 
 /// p50, p95 and mean per shape of one side's samples.
 std::vector<ledger::ShapeFigure> figures(const model::Samples& samples,

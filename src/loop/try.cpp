@@ -2,8 +2,11 @@
 
 #include "base/log.hpp"
 #include "base/time.hpp"
+#include "executors/runner.hpp"
 #include "loop/catch_up.hpp"
 #include "loop/deciding_files.hpp"
+#include "loop/faults.hpp"
+#include "loop/plain_launch.hpp"
 #include "loop/reading.hpp"
 #include "model/nearest.hpp"
 #include "stats/best_of.hpp"
@@ -27,6 +30,7 @@ base::Expected<TryResult> Try::run() {
   m_out.step = decide(m_verdict, m_request.flag_risk);
   if (m_built && m_out.step.decision == model::Decision::keep)
     AKO_TRY_STATUS(measure_against_baseline());
+  look_for_the_fault();
   m_iteration.seconds = static_cast<double>(base::monotonic_ns() - started) / 1e9;
   AKO_TRY_STATUS(record());
   AKO_TRY_STATUS(hold_prediction());
@@ -268,6 +272,36 @@ base::Status Try::measure_against_baseline() {
     m_versus_samples = std::move(report.samples.rows);
   }
   return {};
+}
+
+void Try::look_for_the_fault() {
+  if (!m_built || !m_target.device || m_verdict.outcome.fault != model::Fault::candidate) return;
+  FaultRequest request;
+  request.tools = tools_for(m_verdict.outcome);
+  if (request.tools.empty()) return;
+  const std::int64_t started = base::monotonic_ns();
+  LaunchRequest wanted;
+  wanted.shape = shape_of_fault(m_verdict.outcome);
+  if (wanted.shape.empty()) wanted.shape = m_session.shapes().front().tag;
+  wanted.hidden_seed = m_hidden_seed, wanted.device = m_target.device->uuid;
+  auto launch = PlainLaunch::of(m_session, m_sides.candidate, wanted);
+  if (!launch) {
+    m_out.warnings.push_back("the fault was not looked for: " + launch.error().text());
+    return;
+  }
+  request.target = launch->command(), request.environment = m_sides.candidate.spec.environment;
+  request.at = fmt::format("shape {}, seed {}", wanted.shape, wanted.seed);
+  request.working_folder = m_session.workdir().task().string(), request.sources = &m_sources;
+  FaultLook look = look_for_fault(request, executors::local_runner());
+  m_out.further_device_ns += base::monotonic_ns() - started;
+  m_pages = std::move(look.pages);
+  auto& evidence = m_verdict.outcome.evidence;
+  for (auto& each : look.evidence) {
+    m_out.places.push_back(each.text);
+    evidence.push_back(std::move(each));
+  }
+  for (auto& warning : look.warnings)
+    m_out.warnings.push_back("the fault was not found: " + std::move(warning));
 }
 
 void Try::overrule(evaluation::Report report, std::uint64_t hidden_seed) {

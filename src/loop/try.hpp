@@ -49,6 +49,7 @@ struct TryResult {
   ChangeWidth width;                                ///< of the change against the incumbent
   std::optional<ledger::IterationRow> tried_before; ///< the same attempt, as it ended then
   std::vector<Stop> stops;
+  std::vector<std::string> places;   ///< of a fault, by the tools that were asked
   std::vector<std::string> unproven; ///< what the judge did not look at
   std::vector<std::string> warnings;
   /// The compiler refused it, or did not come to an end with it.

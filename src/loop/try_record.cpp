@@ -92,6 +92,7 @@ std::vector<ledger::Attachment> Try::attachments() {
     }
   }
   out.push_back({"normalised", normalised_hash(m_sources)});
+  for (auto& page : m_pages) out.push_back(std::move(page));
   if (m_built) {
     base::Json record = {{"correctness", m_report.correctness},
                          {"loaded", m_report.loaded},

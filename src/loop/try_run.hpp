@@ -62,6 +62,9 @@ private:
   /// The final figure is measured, never a product of steps; and afresh where the samples that
   /// would give it are those that chose one of several.
   base::Status measure_against_baseline();
+  /// Where the judge saw what points at a race or at memory: one plain launch under the tools that
+  /// name the place. They only add to what was seen.
+  void look_for_the_fault();
   /// What was seen of the candidate there decides the iteration, and can be seen again from its
   /// record.
   void overrule(evaluation::Report report, std::uint64_t hidden_seed);
@@ -111,6 +114,7 @@ private:
   std::vector<inputs::Recipe> m_recipes;
   model::Verdict m_verdict;
   std::vector<model::Sample> m_versus_samples; ///< where it was measured against the baseline apart
+  std::vector<ledger::Attachment> m_pages;     ///< of the tools that looked for a fault
   ledger::Iteration m_iteration;
   TryResult m_out;
 };

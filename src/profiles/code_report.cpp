@@ -1,5 +1,8 @@
 #include "profiles/code_report.hpp"
 
+#include "profiles/names.hpp"
+#include "profiles/ptx.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -28,9 +31,34 @@ std::string widths_text(const std::map<int, std::int64_t>& counts) {
   return out.empty() ? "none" : out;
 }
 
-std::string text_of(const SassFunction& f) {
-  std::string out =
-      fmt::format("{}\n  {} instructions, {} bytes\n", f.name, f.instructions, f.bytes);
+std::string hottest_text(const CodeFunction& f) {
+  std::vector<std::pair<std::int64_t, std::string>> order;
+  for (const auto& [place, count] : f.lines) order.emplace_back(count, place);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(5, order.size()); ++i)
+    out += fmt::format("{}{} {}", i ? ", " : "", order[i].second, order[i].first);
+  return out.empty() ? out : "  lines with the most instructions: " + out + "\n";
+}
+
+std::string local_text(const CodeFunction& f) {
+  const std::int64_t all = f.local_loads + f.local_stores;
+  if (all == 0 && f.local_bytes == 0) return {};
+  std::string out;
+  if (f.local_bytes > 0) out += fmt::format(": {} bytes of arrays", f.local_bytes);
+  if (f.local_fixed > 0)
+    out += fmt::format(": {} at fixed places (spills, or constant indices)", f.local_fixed);
+  if (f.bytes > 0 && all > f.local_fixed)
+    out += fmt::format("{} {} at places that are computed: arrays that are indexed",
+                       f.local_fixed > 0 ? "," : ":", all - f.local_fixed);
+  return out;
+}
+
+std::string text_of(const CodeFunction& f) {
+  std::string out = f.name + (f.target.empty() ? "" : ", " + f.target);
+  out += f.bytes > 0 ? fmt::format("\n  {} instructions, {} bytes\n", f.instructions, f.bytes)
+                     : fmt::format("\n  {} instructions of PTX\n", f.instructions);
   std::vector<std::pair<std::int64_t, std::string>> order;
   for (const auto& [opcode, count] : f.opcodes) order.emplace_back(count, opcode);
   std::stable_sort(order.begin(), order.end(),
@@ -44,14 +72,13 @@ std::string text_of(const SassFunction& f) {
                      "branches {}, special functions {}\n",
                      f.tensor, f.wgmma, f.tma, f.async_copy, f.atomics, f.barriers, f.branches,
                      f.special);
-  out +=
-      fmt::format("  shared loads {}, stores {}; local loads {}, stores {}{}\n", f.shared_loads,
-                  f.shared_stores, f.local_loads, f.local_stores,
-                  f.local_loads + f.local_stores > 0 ? ": spills, or arrays that are indexed" : "");
+  out += fmt::format("  shared loads {}, stores {}; local loads {}, stores {}{}\n", f.shared_loads,
+                     f.shared_stores, f.local_loads, f.local_stores, local_text(f));
+  out += hottest_text(f);
   return out;
 }
 
-Json json_of(const SassFunction& f) {
+Json json_of(const CodeFunction& f) {
   return {{"name", f.name},
           {"instructions", f.instructions},
           {"bytes", f.bytes},
@@ -69,7 +96,11 @@ Json json_of(const SassFunction& f) {
           {"shared_loads", f.shared_loads},
           {"shared_stores", f.shared_stores},
           {"local_loads", f.local_loads},
-          {"local_stores", f.local_stores}};
+          {"local_stores", f.local_stores},
+          {"local_at_fixed_places", f.local_fixed},
+          {"local_array_bytes", f.local_bytes},
+          {"target", f.target},
+          {"instructions_by_line", f.lines}};
 }
 
 std::string text_of(const ResourceUse& use) {
@@ -123,8 +154,42 @@ Json json_of(const SanitizerReport& report) {
           {"errors", report.errors < 0 ? Json() : Json(report.errors)}};
 }
 
-std::vector<std::string> changes(const SassFunction& before, const SassFunction& after) {
-  return diff_sass(before, after);
+std::string text_of(const Backtrace& trace) {
+  if (trace.signal.empty())
+    return fmt::format("the program ended by itself, exit {}\n", trace.exit_code);
+  std::string out = trace.signal + (trace.text.empty() ? "" : ": " + trace.text);
+  if (!trace.address.empty()) out += ", at address " + trace.address;
+  out += "\n";
+  if (!trace.trigger_file.empty())
+    out += fmt::format("  raised at {}:{}\n", trace.trigger_file, trace.trigger_line);
+  if (!trace.thread.empty())
+    out += fmt::format("  thread {} of block {}\n", trace.thread, trace.block);
+  for (std::size_t i = 0; i < trace.frames.size(); ++i) {
+    const Frame& frame = trace.frames[i];
+    out += fmt::format("  #{} {}{}\n", i, frame.function,
+                       frame.file.empty() ? "" : fmt::format(" at {}:{}", frame.file, frame.line));
+  }
+  return out;
+}
+
+Json json_of(const Backtrace& trace) {
+  Json frames = Json::array();
+  for (const Frame& frame : trace.frames)
+    frames.push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
+  return {{"signal", trace.signal},
+          {"text", trace.text},
+          {"on_device", trace.on_device},
+          {"thread", trace.thread},
+          {"block", trace.block},
+          {"address", trace.address},
+          {"raised_in", trace.trigger_file},
+          {"raised_at_line", trace.trigger_line},
+          {"exit_code", trace.exit_code},
+          {"frames", std::move(frames)}};
+}
+
+std::vector<std::string> changes(const CodeFunction& before, const CodeFunction& after) {
+  return diff_code(before, after);
 }
 
 std::vector<std::string> changes(const ResourceUse& before, const ResourceUse& after) {
@@ -141,7 +206,7 @@ std::vector<std::string> changes(const ResourceUse& before, const ResourceUse& a
   return out;
 }
 
-const std::string& name_of(const SassFunction& f) { return f.name; }
+const std::string& name_of(const CodeFunction& f) { return f.name; }
 const std::string& name_of(const ResourceUse& use) { return use.function; }
 
 template <class T>
@@ -172,6 +237,13 @@ std::optional<Expected<CodeText>> read_code_text(std::string_view text, const st
     return as_code(read_sanitizer(text, where));
   if (says("Function : ") || (says("\n.text.") && says("/*0000*/")))
     return as_code(read_sass(text, where));
+  if (says(".version") && says(".target sm_")) {
+    auto functions = read_ptx(text, where);
+    if (!functions) return Expected<CodeText>(tl::unexpected(functions.error()));
+    return Expected<CodeText>(CodeText(Ptx{std::move(*functions)}));
+  }
+  if (says(" received signal ") || says("[Inferior 1 ("))
+    return as_code(read_backtrace(text, where));
   if (says("ptxas info") || says("REG:")) return as_code(read_resources(text, where));
   return std::nullopt;
 }
@@ -179,7 +251,10 @@ std::optional<Expected<CodeText>> read_code_text(std::string_view text, const st
 std::string to_text(const CodeText& code) {
   std::string out;
   if (const auto* functions = std::get_if<Disassembly>(&code))
-    for (const SassFunction& one : *functions) out += text_of(one);
+    for (const CodeFunction& one : *functions) out += text_of(one);
+  if (const auto* ptx = std::get_if<Ptx>(&code))
+    for (const CodeFunction& one : ptx->functions) out += text_of(one);
+  if (const auto* trace = std::get_if<Backtrace>(&code)) out = text_of(*trace);
   if (const auto* resources = std::get_if<Resources>(&code))
     for (const ResourceUse& one : *resources) out += text_of(one);
   if (const auto* report = std::get_if<SanitizerReport>(&code)) out = text_of(*report);
@@ -189,9 +264,14 @@ std::string to_text(const CodeText& code) {
 base::Json to_json(const CodeText& code) {
   if (const auto* report = std::get_if<SanitizerReport>(&code))
     return {{"sanitizer", json_of(*report)}};
+  if (const auto* trace = std::get_if<Backtrace>(&code)) return {{"backtrace", json_of(*trace)}};
   Json all = Json::array();
+  if (const auto* ptx = std::get_if<Ptx>(&code)) {
+    for (const CodeFunction& one : ptx->functions) all.push_back(json_of(one));
+    return {{"ptx", std::move(all)}};
+  }
   if (const auto* functions = std::get_if<Disassembly>(&code)) {
-    for (const SassFunction& one : *functions) all.push_back(json_of(one));
+    for (const CodeFunction& one : *functions) all.push_back(json_of(one));
     return {{"functions", std::move(all)}};
   }
   for (const ResourceUse& one : std::get<Resources>(code)) all.push_back(json_of(one));
@@ -201,12 +281,15 @@ base::Json to_json(const CodeText& code) {
 Expected<CodeDelta> code_delta(const CodeText& before, const CodeText& after) {
   if (const auto* old = std::get_if<Disassembly>(&before))
     if (const auto* fresh = std::get_if<Disassembly>(&after)) return lists_delta(*old, *fresh);
+  if (const auto* old = std::get_if<Ptx>(&before))
+    if (const auto* fresh = std::get_if<Ptx>(&after))
+      return lists_delta(old->functions, fresh->functions);
   if (const auto* old = std::get_if<Resources>(&before))
     if (const auto* fresh = std::get_if<Resources>(&after)) return lists_delta(*old, *fresh);
   return base::fail(base::ErrorKind::invalid, "these two cannot be compared",
                     {.where = "--against",
                      .found = {},
-                     .allowed = "two disassemblies, or two resource reports",
+                     .allowed = "two disassemblies, two PTX texts, or two resource reports",
                      .next = "make both with the same tool"});
 }
 
@@ -218,6 +301,22 @@ std::string to_text(const CodeDelta& delta) {
   }
   for (const std::string& name : delta.only_before) out += "only before: " + name + "\n";
   for (const std::string& name : delta.only_after) out += "only after: " + name + "\n";
+  return out;
+}
+
+std::string summary(const CodeDelta& delta, std::size_t most) {
+  std::string out;
+  for (const auto& function : delta.functions) {
+    if (function.changes.empty()) continue;
+    std::string line;
+    for (std::size_t i = 0; i < std::min(most, function.changes.size()); ++i)
+      line += (i ? ", " : "") + function.changes[i];
+    out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", short_name(function.name), line);
+  }
+  for (const std::string& name : delta.only_before)
+    out += fmt::format("{}{} is gone", out.empty() ? "" : "; ", short_name(name));
+  for (const std::string& name : delta.only_after)
+    out += fmt::format("{}{} is new", out.empty() ? "" : "; ", short_name(name));
   return out;
 }
 

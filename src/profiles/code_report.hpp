@@ -1,7 +1,9 @@
-// What saved texts about code say: disassembly, resource reports, compute-sanitizer's output.
+// What saved texts about code say: disassembly, PTX, resource reports, the output of
+// compute-sanitizer and of a debugger.
 #pragma once
 
 #include "base/json.hpp"
+#include "profiles/backtrace.hpp"
 #include "profiles/sanitizer.hpp"
 #include "profiles/sass.hpp"
 
@@ -13,9 +15,12 @@
 
 namespace ako::profiles {
 
-using Disassembly = std::vector<SassFunction>;
+using Disassembly = std::vector<CodeFunction>;
+struct Ptx {
+  std::vector<CodeFunction> functions;
+};
 using Resources = std::vector<ResourceUse>;
-using CodeText = std::variant<Disassembly, Resources, SanitizerReport>;
+using CodeText = std::variant<Disassembly, Ptx, Resources, SanitizerReport, Backtrace>;
 
 /// Told apart by content; none when the text is neither. A text that begins as one of them and
 /// cannot be read is the reader's error.
@@ -37,6 +42,9 @@ struct CodeDelta {
 };
 base::Expected<CodeDelta> code_delta(const CodeText& before, const CodeText& after);
 std::string to_text(const CodeDelta& delta);
+/// "k: FFMA 128 -> 256, ...; g: ...": the `most` largest changes of each function on one line;
+/// empty where nothing changed.
+std::string summary(const CodeDelta& delta, std::size_t most = 4);
 base::Json to_json(const CodeDelta& delta);
 
 } // namespace ako::profiles

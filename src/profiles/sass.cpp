@@ -1,10 +1,10 @@
 #include "profiles/sass.hpp"
 
+#include "profiles/lines.hpp"
+
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <fmt/format.h>
-#include <set>
 
 namespace ako::profiles {
 
@@ -12,23 +12,6 @@ using base::ErrorKind;
 using base::Expected;
 
 namespace {
-
-template <class Each> void each_line(std::string_view text, Each each) {
-  while (!text.empty()) {
-    std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    each(line);
-    if (end == std::string_view::npos) return;
-    text.remove_prefix(end + 1);
-  }
-}
-
-std::string_view trim(std::string_view text) {
-  std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 int width_of(const std::string_view opcode) {
   for (auto [mark, bits] :
@@ -40,7 +23,7 @@ int width_of(const std::string_view opcode) {
   return 32;
 }
 
-void count(SassFunction& f, std::string_view opcode) {
+void count(CodeFunction& f, std::string_view opcode) {
   ++f.instructions;
   std::string_view stem = opcode.substr(0, opcode.find('.'));
   ++f.opcodes[std::string(stem)];
@@ -61,6 +44,28 @@ void count(SassFunction& f, std::string_view opcode) {
   if (stem == "STL") ++f.local_stores;
   if (in({"LDS", "LDSM"})) ++f.shared_loads;
   if (in({"STS", "STSM"})) ++f.shared_stores;
+}
+
+/// Spills, and what a call saves, lie at fixed places of the stack, whose pointer is R1; an array
+/// that is indexed is reached through another register, but for what it has at constant indices.
+bool at_fixed_place(std::string_view line) {
+  const std::size_t open = line.find('[');
+  if (open == std::string_view::npos) return false;
+  const std::string_view place = line.substr(open + 1);
+  return place.starts_with("R1]") || place.starts_with("R1+");
+}
+
+/// nvdisasm -g: //## File "/a/k.cu", line 15 inlined at "/a/k.cu", line 40
+std::string line_mark(std::string_view line) {
+  constexpr std::string_view k_file = "//## File \"", k_line = "\", line ";
+  const std::size_t at = line.find(k_file);
+  if (at == std::string_view::npos) return {};
+  line.remove_prefix(at + k_file.size());
+  const std::size_t end = line.find(k_line);
+  if (end == std::string_view::npos) return {};
+  const std::string_view number = line.substr(end + k_line.size());
+  return fmt::format("{}:{}", line.substr(0, end),
+                     number.substr(0, number.find_first_not_of("0123456789")));
 }
 
 /// "/*0010*/  @!P0 LDG.E.128 R4, ... ;  /* 0x... */": the opcode, and the address in `at`. Empty:
@@ -111,19 +116,34 @@ std::string quoted(std::string_view line) {
 
 } // namespace
 
-Expected<std::vector<SassFunction>> read_sass(std::string_view text, const std::string& where) {
-  std::vector<SassFunction> all;
+Expected<std::vector<CodeFunction>> read_sass(std::string_view text, const std::string& where) {
+  std::vector<CodeFunction> all;
+  std::string mark, target;
+  auto begin = [&](std::string_view name) {
+    all.emplace_back().name = name;
+    all.back().target = target;
+    mark.clear();
+  };
   each_line(text, [&](std::string_view line) {
     std::string_view bare = trim(line);
     if (bare.starts_with("Function :")) {
-      all.emplace_back().name = trim(bare.substr(10));
+      begin(trim(bare.substr(10)));
     } else if (bare.starts_with(".text.") && bare.ends_with(":")) {
-      all.emplace_back().name = bare.substr(6, bare.size() - 7);
+      begin(bare.substr(6, bare.size() - 7));
+    } else if (bare.starts_with("arch = ") || bare.starts_with("code for sm_")) {
+      target =
+          bare.substr(bare.find("sm_") == std::string_view::npos ? bare.size() : bare.find("sm_"));
+    } else if (bare.starts_with("//##")) {
+      // Of several, inlined one into the other, the first is the innermost.
+      if (std::string at = line_mark(bare); !at.empty()) mark = std::move(at);
     } else if (!all.empty()) {
       std::int64_t at = 0;
       std::string_view opcode = opcode_of(line, at);
       if (opcode.empty()) return;
       count(all.back(), opcode);
+      if ((opcode.starts_with("LDL") || opcode.starts_with("STL")) && at_fixed_place(line))
+        ++all.back().local_fixed;
+      if (!mark.empty()) ++all.back().lines[mark];
       all.back().bytes = std::max(all.back().bytes, at + 16);
     }
   });
@@ -132,31 +152,6 @@ Expected<std::vector<SassFunction>> read_sass(std::string_view text, const std::
                       {where, "no line 'Function :'", "output of cuobjdump --dump-sass",
                        "disassemble the library that was loaded"});
   return all;
-}
-
-std::vector<std::string> diff_sass(const SassFunction& before, const SassFunction& after) {
-  std::vector<std::pair<std::int64_t, std::string>> changes;
-  auto compare = [&](const std::string& what, std::int64_t a, std::int64_t b) {
-    if (a != b) changes.emplace_back(std::abs(b - a), fmt::format("{} {} -> {}", what, a, b));
-  };
-  auto each = [&](const auto& a, const auto& b, auto name) {
-    std::set<typename std::decay_t<decltype(a)>::key_type> keys;
-    for (const auto& [key, value] : a) keys.insert(key);
-    for (const auto& [key, value] : b) keys.insert(key);
-    for (const auto& key : keys)
-      compare(name(key), a.contains(key) ? a.at(key) : 0, b.contains(key) ? b.at(key) : 0);
-  };
-  compare("instructions", before.instructions, after.instructions);
-  each(before.opcodes, after.opcodes, [](const std::string& key) { return key; });
-  each(before.load_bits, after.load_bits,
-       [](int bits) { return fmt::format("global loads of {} bits", bits); });
-  each(before.store_bits, after.store_bits,
-       [](int bits) { return fmt::format("global stores of {} bits", bits); });
-  std::stable_sort(changes.begin(), changes.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<std::string> lines;
-  for (auto& [size, line] : changes) lines.push_back(std::move(line));
-  return lines;
 }
 
 Expected<std::vector<ResourceUse>> read_resources(std::string_view text, const std::string& where) {

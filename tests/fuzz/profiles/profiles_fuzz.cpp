@@ -1,11 +1,16 @@
 // All readers of profiles: the first byte chooses one, the rest is its input. What is read is used
 // as the commands use it.
 #include "base/fs.hpp"
+#include "profiles/backtrace.hpp"
+#include "profiles/benchmarks.hpp"
+#include "profiles/calls.hpp"
+#include "profiles/code_report.hpp"
 #include "profiles/delta.hpp"
 #include "profiles/diagnose.hpp"
 #include "profiles/names.hpp"
 #include "profiles/ncu_run.hpp"
 #include "profiles/nsys.hpp"
+#include "profiles/ptx.hpp"
 #include "profiles/sanitizer.hpp"
 #include "profiles/sass.hpp"
 #include "profiles/scope.hpp"
@@ -77,6 +82,33 @@ void source(std::string_view text) {
     for (const auto& finding : kernel.findings) require(finding.lines.size() <= 3);
 }
 
+void code(std::string_view text) {
+  if (auto functions = profiles::read_ptx(text, "fuzz")) {
+    require(profiles::diff_code((*functions)[0], (*functions)[0]).empty());
+    for (const auto& function : *functions) require(function.local_bytes >= 0);
+  }
+  if (auto any = profiles::read_code_text(text, "fuzz"); any && *any) {
+    (void)profiles::to_text(**any);
+    (void)base::dump_json(profiles::to_json(**any));
+  }
+}
+
+void benchmark(std::string_view text) {
+  const std::string output(text);
+  for (const char* how : {"/a/0/b", "sglang:output_throughput", "vllm:request_throughput",
+                          "diffusion:total", "took ([0-9.]+) s"})
+    if (auto number = profiles::read_number(output, how)) require(std::isfinite(*number));
+  (void)profiles::require(output.substr(0, 200), 3, 2);
+}
+
+void calls(std::string_view text) {
+  auto read = profiles::read_calls(text, "fuzz");
+  if (!read) return;
+  for (const auto& call : *read) require(call.count > 0);
+  if (auto shapes = profiles::draft_shapes(*read, "", 16))
+    require(shapes->covered <= shapes->calls);
+}
+
 void names(std::string_view text) {
   (void)profiles::short_name(text);
   require(!profiles::family_of(text).empty());
@@ -92,7 +124,7 @@ void names(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   if (size == 0) return 0;
   std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 9) {
+  switch (data[0] % 13) {
   case 0: ncu(text); break;
   case 1:
     if (auto trace = profiles::parse_torch_trace(text, "fuzz")) timeline(*trace);
@@ -103,12 +135,16 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   case 3: (void)profiles::read_sanitizer(text, "fuzz"); break;
   case 4:
     if (auto functions = profiles::read_sass(text, "fuzz"))
-      require(profiles::diff_sass((*functions)[0], (*functions)[0]).empty());
+      require(profiles::diff_code((*functions)[0], (*functions)[0]).empty());
     break;
   case 5: (void)profiles::read_resources(text, "fuzz"); break;
   case 6: source(text); break;
   case 7: names(text); break;
-  default: database(text); break;
+  case 8: database(text); break;
+  case 9: code(text); break;
+  case 10: (void)profiles::read_backtrace(text, "fuzz"); break;
+  case 11: benchmark(text); break;
+  default: calls(text); break;
   }
   return 0;
 }

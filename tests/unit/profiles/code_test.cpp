@@ -1,5 +1,8 @@
 #include "base/fs.hpp"
+#include "profiles/backtrace.hpp"
 #include "profiles/code_report.hpp"
+#include "profiles/fault_run.hpp"
+#include "profiles/ptx.hpp"
 #include "profiles/sanitizer.hpp"
 #include "profiles/sass.hpp"
 
@@ -21,8 +24,8 @@ TEST(Sass, MixOfRealFunctions) {
   EXPECT_EQ((*copy)[0].tensor, 0);
   auto mma = read_sass(golden("sass_mma_loop.txt"), "f");
   ASSERT_TRUE(mma.has_value());
-  const SassFunction *warp = nullptr, *group = nullptr;
-  for (const SassFunction& function : *mma) {
+  const CodeFunction *warp = nullptr, *group = nullptr;
+  for (const CodeFunction& function : *mma) {
     if (function.name.find("8mma_loop") != std::string::npos) warp = &function;
     if (function.name.find("10wgmma_loop") != std::string::npos) group = &function;
   }
@@ -35,9 +38,181 @@ TEST(Sass, MixOfRealFunctions) {
   ASSERT_TRUE(sort.has_value());
   EXPECT_GT((*sort)[0].local_loads, 0);
   EXPECT_GT((*sort)[0].local_stores, 0);
-  EXPECT_TRUE(diff_sass((*copy)[0], (*copy)[0]).empty());
-  EXPECT_THAT(diff_sass((*copy)[0], *warp), testing::Contains("global loads of 128 bits 4 -> 0"));
+  EXPECT_TRUE(diff_code((*copy)[0], (*copy)[0]).empty());
+  EXPECT_THAT(diff_code((*copy)[0], *warp), testing::Contains("global loads of 128 bits 4 -> 0"));
   EXPECT_FALSE(read_sass("nothing", "f"));
+}
+
+TEST(Sass, SpillsAreToldFromArraysThatAreIndexed) {
+  auto sort = read_sass(golden("sass_local_sort.txt"), "f");
+  ASSERT_TRUE(sort.has_value());
+  EXPECT_EQ((*sort)[0].local_fixed, 3); // of 83: its first element, at constant indices
+  auto spills = read_sass("Function : k\n"
+                          "        /*0000*/                   STL.64 [R1+0x8], R4 ;\n"
+                          "        /*0010*/                   LDL.64 R4, [R1+0x8] ;\n"
+                          "        /*0020*/                   LDL R4, [R12+0x8] ;\n"
+                          "        /*0030*/                   STG.E [R12.64], R4 ;\n",
+                          "f");
+  ASSERT_TRUE(spills.has_value());
+  EXPECT_EQ((*spills)[0].local_fixed, 2);
+  const std::string text = to_text(CodeText(*spills));
+  EXPECT_THAT(text, testing::HasSubstr("2 at fixed places (spills, or constant indices)"));
+  EXPECT_THAT(text, testing::HasSubstr("1 at places that are computed"));
+  EXPECT_THAT(diff_code((*sort)[0], (*spills)[0]),
+              testing::Contains("local accesses at fixed places 3 -> 2"));
+}
+
+TEST(Sass, InstructionsByLineWhereTheDisassemblerSaysThem) {
+  auto marked = read_sass(".text.k:\n"
+                          "\t//## File \"/a/inc.cuh\", line 3 inlined at \"/a/k.cu\", line 9\n"
+                          "\t//## File \"/a/k.cu\", line 9\n"
+                          "        /*0000*/                   LDC R1, c[0x0][0x28] ;\n"
+                          "\t//## File \"/a/k.cu\", line 12\n"
+                          "        /*0010*/                   FADD R2, R2, R3 ;\n"
+                          "        /*0020*/                   FADD R2, R2, R3 ;\n"
+                          ".text.g:\n"
+                          "        /*0000*/                   EXIT ;\n",
+                          "f");
+  ASSERT_TRUE(marked.has_value());
+  EXPECT_EQ((*marked)[0].lines.at("/a/k.cu:12"), 2);
+  EXPECT_TRUE((*marked)[1].lines.empty()); // another function's line is not its own
+  EXPECT_THAT(to_text(CodeText(*marked)), testing::HasSubstr("/a/k.cu:12 2, /a/k.cu:9 1"));
+}
+
+TEST(Ptx, MixOfRealFunctions) {
+  auto code = read_ptx(golden("ptx_mix.txt"), "f");
+  ASSERT_TRUE(code.has_value()) << code.error().text();
+  ASSERT_EQ(code->size(), 5u);
+  const auto named = [&](const char* name) -> const CodeFunction& {
+    for (const CodeFunction& one : *code)
+      if (one.name == name) return one;
+    ADD_FAILURE() << name;
+    return (*code)[0];
+  };
+  const CodeFunction& copy = named("stream_copy");
+  EXPECT_EQ(copy.target, "sm_90");
+  EXPECT_EQ(copy.instructions, 17);
+  EXPECT_EQ(copy.load_bits, (std::map<int, std::int64_t>{{128, 1}}));
+  EXPECT_EQ(copy.store_bits, (std::map<int, std::int64_t>{{128, 1}}));
+  EXPECT_EQ(copy.local_bytes + copy.async_copy + copy.tensor, 0);
+  // The compiler names its files behind the code.
+  EXPECT_EQ(copy.lines.at("/a/mix.cu:6"), 7);
+  const CodeFunction& sum = named("staged_sum");
+  EXPECT_EQ(sum.instructions, 32);
+  EXPECT_EQ(sum.async_copy, 1); // the commit and the wait move nothing
+  EXPECT_EQ(sum.barriers, 1);
+  EXPECT_EQ(sum.special, 1);
+  EXPECT_EQ(sum.atomics, 1);
+  EXPECT_EQ(sum.shared_loads, 1);
+  EXPECT_EQ(sum.tma, 0);
+  // atomicAdd is inlined from a header of the toolkit: it counts where it was called.
+  EXPECT_TRUE(sum.lines.contains("/a/mix.cu:17"));
+  for (const auto& [place, count] : sum.lines)
+    EXPECT_THAT(place, testing::Not(testing::HasSubstr("atomic_functions")));
+  const CodeFunction& indexed = named("indexed");
+  EXPECT_EQ(indexed.instructions, 267);
+  EXPECT_EQ(indexed.local_bytes, 128);
+  EXPECT_EQ(indexed.local_loads, 37);
+  EXPECT_EQ(indexed.local_stores, 13);
+  EXPECT_EQ(indexed.load_bits.at(32), 36);
+  EXPECT_EQ(named("tensor_tile").tensor, 4);
+  EXPECT_EQ(named("tensor_tile").wgmma, 0);
+  EXPECT_EQ(named("bulk").instructions, 21);
+  EXPECT_EQ(named("bulk").tma, 1);
+  EXPECT_EQ(named("bulk").async_copy, 0);
+  EXPECT_EQ(named("bulk").barriers, 2);
+}
+
+TEST(Ptx, WhatIsNoFunctionIsNone) {
+  EXPECT_FALSE(read_ptx("", "f"));
+  EXPECT_FALSE(
+      read_ptx(".version 9.0\n.target sm_90\n.extern .func vprintf(.param .b64 a);\n", "f"));
+  auto odd =
+      read_ptx(".target sm_100a, debug\n.global .align 4 .b8 t[3] = {1, 2, 3};\n"
+               "/* .entry hidden() { */\n"
+               ".func (.param .b32 r) twice(.param .b32 a)\n{\n"
+               ".reg .b32 %r<3>; // add.s32 %r1, %r1, %r1;\n"
+               "{ // callseq 0\ncall.uni (r),\n other,\n (a\n);\n}\n"
+               "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16\n {%f1},\n %rd1, %rd2, p, 1;\n"
+               "tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, p;\n"
+               "@%p1 ld.global.nc.L1::no_allocate.v4.b64 {%a, %b, %c, %d}, [%rd1];\n"
+               "st.shared::cta.v2.b16 [%r1], {%h1, %h2};\nret;\n}\n",
+               "f");
+  ASSERT_TRUE(odd.has_value()) << odd.error().text();
+  ASSERT_EQ(odd->size(), 1u);
+  EXPECT_EQ((*odd)[0].name, "twice");
+  EXPECT_EQ((*odd)[0].target, "sm_100a");
+  EXPECT_EQ((*odd)[0].instructions, 6);
+  EXPECT_EQ((*odd)[0].tensor, 2);
+  EXPECT_EQ((*odd)[0].wgmma, 1);
+  EXPECT_EQ((*odd)[0].load_bits.at(256), 1);
+  EXPECT_EQ((*odd)[0].shared_stores, 1);
+}
+
+TEST(Debugger, AFaultOfTheDevice) {
+  auto trace = read_backtrace(golden("cuda_gdb_illegal_address.txt"), "f");
+  ASSERT_TRUE(trace.has_value()) << trace.error().text();
+  EXPECT_EQ(trace->signal, "CUDA_EXCEPTION_14");
+  EXPECT_EQ(trace->text, "Warp Illegal Address");
+  EXPECT_TRUE(trace->on_device);
+  EXPECT_EQ(trace->thread, "(32,0,0)");
+  EXPECT_EQ(trace->block, "(4,0,0)");
+  // What raised it, not where the warp was when it stopped.
+  EXPECT_EQ(trace->trigger_file, "faults.cu");
+  EXPECT_EQ(trace->trigger_line, 15);
+  ASSERT_EQ(trace->frames.size(), 1u);
+  EXPECT_EQ(trace->frames[0].function, "write_past_end(float*, int)");
+  EXPECT_EQ(trace->frames[0].line, 16);
+}
+
+TEST(Debugger, AFaultOfTheHostAndNone) {
+  auto trace = read_backtrace(golden("cuda_gdb_host_segfault.txt"), "f");
+  ASSERT_TRUE(trace.has_value());
+  EXPECT_EQ(trace->signal, "SIGSEGV");
+  EXPECT_FALSE(trace->on_device);
+  ASSERT_EQ(trace->frames.size(), 4u);
+  EXPECT_EQ(trace->frames[0].function, "launch");
+  EXPECT_EQ(trace->frames[0].file, "/tmp/stage/solution/faults.cu");
+  EXPECT_EQ(trace->frames[0].line, 31);
+  EXPECT_EQ(trace->frames[1].function, "ako_call");
+  EXPECT_TRUE(trace->frames[1].file.empty());
+  EXPECT_EQ(trace->frames[2].function, "ako::launch::run(ako::launch::Job const&)");
+  auto clean = read_backtrace(golden("cuda_gdb_clean.txt"), "f");
+  ASSERT_TRUE(clean.has_value());
+  EXPECT_TRUE(clean->signal.empty());
+  EXPECT_TRUE(clean->frames.empty());
+  auto code = read_backtrace("[Inferior 1 (process 7) exited with code 012]\n", "f");
+  ASSERT_TRUE(code.has_value());
+  EXPECT_EQ(code->exit_code, 10);
+}
+
+TEST(Debugger, WhatItCannotDoIsTheMachinesFault) {
+  auto refused = read_backtrace("warning: Could not trace the inferior process.\n"
+                                "warning: ptrace: Operation not permitted\n",
+                                "f");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, base::ErrorKind::environment);
+  auto nothing = read_backtrace("hello\n", "f");
+  ASSERT_FALSE(nothing.has_value());
+  EXPECT_EQ(nothing.error().kind, base::ErrorKind::invalid);
+}
+
+TEST(FaultRun, HowTheToolsAreCalled) {
+  FaultJob job;
+  job.program = "compute-sanitizer", job.target = {"ako-launch", "job.json"}, job.folder = "/f";
+  job.tool = FaultTool::racecheck;
+  EXPECT_THAT(fault_argv(job), testing::IsSupersetOf({"--tool", "racecheck", "/f/racecheck.txt"}));
+  EXPECT_THAT(fault_argv(job), testing::Not(testing::Contains("--padding")));
+  EXPECT_EQ(fault_argv(job).back(), "job.json");
+  job.tool = FaultTool::debugger;
+  const auto argv = fault_argv(job);
+  EXPECT_THAT(argv, testing::IsSupersetOf({"--batch", "-nx", "run", "--args"}));
+  EXPECT_EQ(argv[argv.size() - 3], "--args");
+  base::CommandResult late;
+  late.timed_out = true, late.wall_ns = 2000000000;
+  EXPECT_EQ(judge_fault_run(job, late, "#0 k").error().kind, base::ErrorKind::timeout);
+  EXPECT_EQ(judge_fault_run(job, {}, " \n").error().kind, base::ErrorKind::environment);
+  EXPECT_TRUE(judge_fault_run(job, {}, "#0 k").has_value());
 }
 
 TEST(Sass, ResourceReports) {
@@ -101,6 +276,18 @@ TEST(CodeText, ToldApartByContent) {
   ASSERT_TRUE(faults && *faults);
   EXPECT_THAT(to_text(**faults), testing::HasSubstr("faults.cu:15: out of bounds"));
   EXPECT_EQ(to_json(**faults)["sanitizer"]["errors"], 2);
+  auto ptx = read_code_text(golden("ptx_mix.txt"), "f");
+  ASSERT_TRUE(ptx && *ptx);
+  EXPECT_THAT(to_text(**ptx), testing::HasSubstr("17 instructions of PTX"));
+  EXPECT_EQ(to_json(**ptx)["ptx"].size(), 5u);
+  EXPECT_FALSE(code_delta(**sass, **ptx)) << "machine code against PTX";
+  auto same = code_delta(**ptx, **ptx);
+  ASSERT_TRUE(same.has_value());
+  EXPECT_EQ(summary(*same), "");
+  auto trace = read_code_text(golden("cuda_gdb_illegal_address.txt"), "f");
+  ASSERT_TRUE(trace && *trace);
+  EXPECT_THAT(to_text(**trace), testing::HasSubstr("raised at faults.cu:15"));
+  EXPECT_EQ(to_json(**trace)["backtrace"]["signal"], "CUDA_EXCEPTION_14");
   EXPECT_FALSE(read_code_text("\"ID\",\"Kernel Name\"\n", "f").has_value());
 }
 
@@ -121,6 +308,7 @@ TEST(CodeText, WhatTheCompilerChanged) {
   auto registers = code_delta(Resources{lean}, Resources{fat});
   ASSERT_TRUE(registers.has_value());
   EXPECT_THAT(registers->functions[0].changes, testing::ElementsAre("registers 32 -> 40"));
+  EXPECT_EQ(summary(*registers), "k: registers 32 -> 40");
 }
 
 } // namespace

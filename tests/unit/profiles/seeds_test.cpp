@@ -12,7 +12,7 @@ TEST(ReaderSeeds, NoneBreaksAReaderWholeOrCut) {
   const auto folder = ako::base::fs::path(AKO_SOURCE_DIR) / "tests" / "fuzz" / "profiles" / "seeds";
   const auto files = ako::base::list_files(folder);
   ASSERT_TRUE(files.has_value()) << files.error().text();
-  ASSERT_GE(files->size(), 17u) << "seeds are missing";
+  ASSERT_GE(files->size(), 23u) << "seeds are missing";
   for (const auto& file : *files) {
     const auto bytes = ako::base::read_file(folder / file);
     ASSERT_TRUE(bytes.has_value()) << bytes.error().text();
