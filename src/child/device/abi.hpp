@@ -204,6 +204,7 @@ enum Limit : int {
   X(module_function,    "cuModuleGetFunction",             (Function*, Module, const char*))                  \
   X(launch,             "cuLaunchKernel",                  (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**)) \
   X(graph_make,         "cuGraphInstantiateWithFlags",     (GraphExec*, Graph, unsigned long long))           \
+  X(graph_upload,       "cuGraphUpload",                   (GraphExec, Stream))                             \
   X(graph_launch,       "cuGraphLaunch",                   (GraphExec, Stream))                               \
   X(graph_end,          "cuGraphDestroy",                  (Graph))                                           \
   X(graph_exec_end,     "cuGraphExecDestroy",              (GraphExec))

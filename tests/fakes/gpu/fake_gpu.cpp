@@ -391,6 +391,10 @@ FAKE(int, cuGraphInstantiateWithFlags)(GraphExec* exec, Graph graph, unsigned lo
   *exec = reinterpret_cast<GraphExec>(new FakeGraph(*reinterpret_cast<FakeGraph*>(graph)));
   return 0;
 }
+FAKE(int, cuGraphUpload)(GraphExec, Stream) {
+  SCRIPTED(cuGraphUpload);
+  return 0;
+}
 FAKE(int, cuGraphLaunch)(GraphExec exec, Stream stream) {
   SCRIPTED(cuGraphLaunch);
   for (const auto& step : reinterpret_cast<FakeGraph*>(exec)->work)

@@ -165,6 +165,47 @@ TEST(Rim, WithoutAGateCallsAreStillTimedAndSaySo) {
   });
 }
 
+/// Counts its launches; with a stream of its own to work in, it works there as well.
+abi::Stream g_other = nullptr;
+int counting_call(void* const*, const std::int64_t*, const double*, void* stream) {
+  const auto counter = g_fixture->data.at();
+  const auto& kernels = g_fixture->sampler->kernels();
+  if (g_other)
+    (void)kernels.launch("spin_kernel", SpinParams{1000, 0, 0, counter + 64}, 1, 32, g_other);
+  return kernels.launch("spin_kernel", SpinParams{1000, 1, counter, counter + 8}, 1, 32,
+                        static_cast<abi::Stream>(stream))
+             ? 0
+             : 1;
+}
+
+TEST(Rim, AReplayIsTheFirstWorkOnItsContents) {
+  in_child("", [] {
+    const auto made = fixture();
+    ASSERT_OK(made);
+    g_fixture = made->get();
+    const Gpu& gpu = g_fixture->gpu;
+    std::uint64_t turns = 0;
+    const auto count = [&] {
+      std::uint64_t seen = 0;
+      EXPECT_TRUE(gpu.copy_out(std::as_writable_bytes(std::span(&seen, 1)), g_fixture->data.at()));
+      g_fixture->sampler->forget(); // this copy
+      return seen - std::exchange(turns, seen);
+    };
+    ASSERT_OK(gpu.copy_in(g_fixture->data.at(), std::as_bytes(std::span(&turns, 1))));
+    auto job = job_of(counting_call, 5);
+    job.clock = Clock::graph;
+    const auto honest = g_fixture->sampler->run(job);
+    ASSERT_OK(honest);
+    EXPECT_EQ(honest->stray, 0);
+    EXPECT_EQ(count(), 6u) << "one untimed call, and every timed one once";
+    ASSERT_OK(gpu.ok(gpu.api().stream_make(&g_other, 1), "making a stream"));
+    const auto ahead = g_fixture->sampler->run(job);
+    ASSERT_OK(ahead);
+    EXPECT_EQ(ahead->left_behind, 0) << "the replays' own records are none of the next block's";
+    EXPECT_EQ(ahead->stray, 5) << "what ran while calls were captured";
+  });
+}
+
 TEST(Rim, GraphAndHostClocks) {
   in_child("", [] {
     const auto made = fixture();
