@@ -11,9 +11,8 @@ namespace {
 
 /// Inputs and outputs of one set beyond which only one block of a placement is graded.
 constexpr std::int64_t k_large_bytes = 32ll << 20;
-constexpr double k_device_tick_ns = 32; ///< of a device's timestamps
-constexpr int k_lone_placements = 2;    ///< in which single calls are looked at
-constexpr int k_planning_sets = 2;      ///< one to call before, one to time
+constexpr int k_lone_placements = 2; ///< in which single calls are looked at
+constexpr int k_planning_sets = 2;   ///< one to call before, one to time
 
 /// Importing what an interpreter needs starts threads of its own.
 int threads_at_load(const client::LoadReport& loaded) {
@@ -176,7 +175,7 @@ base::Status Rounds::plan_shape() {
     slowest = std::max(slowest, report->ns_per_call());
   }
   blocks() = plan_blocks(*m_request.contract, shape(), slowest, m_stage.cache_bytes());
-  if (!on_host()) m_plan.tick_ns = std::max(m_plan.tick_ns, k_device_tick_ns / blocks().timed_sets);
+  if (!on_host()) m_plan.tick_ns = std::max(m_plan.tick_ns, tick_ns_of_block(blocks().timed_sets));
   set_floor();
   return {};
 }

@@ -34,6 +34,8 @@ base::Expected<Measured> measure_pairs(Stage& stage, const Request& request,
                                        const stats::Plan& plan, std::uint64_t seed, Round round,
                                        int scrutiny = 0);
 
+/// What a device's timestamps leave open of a call's time, in a block of so many timed calls. ns
+inline double tick_ns_of_block(int calls) { return 32.0 / calls; }
 /// The contract's statistics plan for this round.
 stats::Plan stats_plan(const model::Contract& contract, Round round);
 

@@ -22,13 +22,17 @@ bool same(double a, double b) {
   return std::fabs(a - b) <= 1e-9 * std::max({1.0, std::fabs(a), std::fabs(b)});
 }
 
+bool is_of(const model::Sample& row, Round round) {
+  const bool second = (row.flags & model::sample_flag::second_opinion) != 0;
+  return second == (round == Round::second_opinion) && row.side != model::Side::reference;
+}
+
 /// The pairs as the test saw them: of a block that was run again, the last attempt.
 stats::Series series_of(const std::vector<model::Sample>& rows,
                         const std::vector<model::ResolvedShape>& shapes, Round round) {
   std::map<int, std::map<int, std::map<int, stats::Pair>>> placements; // placement, shape, pair
   for (const auto& row : rows) {
-    const bool second = (row.flags & model::sample_flag::second_opinion) != 0;
-    if (second != (round == Round::second_opinion) || row.side == model::Side::reference) continue;
+    if (!is_of(row, round)) continue;
     stats::Pair& pair = placements[row.placement][row.shape][row.pair];
     const bool old_side = row.side == model::Side::incumbent;
     (old_side ? pair.old_ns : pair.new_ns) = row.device_ns;
@@ -98,9 +102,23 @@ bool by_time(model::OutcomeKind kind) {
          kind == model::OutcomeKind::regressed || kind == model::OutcomeKind::undecided;
 }
 
-/// The plan of this round; of the second opinion also the one that earlier records were made under.
-std::vector<stats::Plan> plans_of(const model::Contract& contract, Round round) {
+/// On a device the shape with the fewest calls in a block decides.
+double tick_of(const std::vector<model::Sample>& rows, Round round) {
+  double tick = 0;
+  for (const auto& row : rows)
+    if (is_of(row, round) && row.calls > 0)
+      tick = std::max(tick, evaluation::tick_ns_of_block(static_cast<int>(row.calls)));
+  return tick;
+}
+
+/// The plan of this round, and those that earlier records were made under.
+std::vector<stats::Plan> plans_of(const model::Contract& contract,
+                                  const std::vector<model::Sample>& rows, Round round) {
   std::vector<stats::Plan> out = {evaluation::stats_plan(contract, round)};
+  if (contract.kernel.lane != model::Lane::cpu) {
+    out.push_back(out.front()); // before ticks counted
+    out.front().tick_ns = tick_of(rows, round);
+  }
   if (round != Round::second_opinion) return out;
   stats::Plan earlier = out.front();
   earlier.alpha = std::max(contract.accept.alpha, 0.01);
@@ -158,7 +176,7 @@ private:
     }
     AKO_TRY(const Setting* under, setting(hash));
     const stats::Series series = series_of(rows, under->shapes, round);
-    for (const stats::Plan& plan : plans_of(under->contract, round)) {
+    for (const stats::Plan& plan : plans_of(under->contract, rows, round)) {
       Recomputed tried = out;
       AKO_TRY_STATUS(decide_again(series, plan, verdict, under->contract, tried));
       if (out.result == Result::untimed || tried.result == Result::same) out = std::move(tried);

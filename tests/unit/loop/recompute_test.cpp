@@ -76,7 +76,9 @@ protected:
       if (old_side)
         of_shape.back().order = row.order == 0 ? stats::Order::old_first : stats::Order::new_first;
     }
-    const auto decision = stats::look(series, evaluation::stats_plan(contract, round)).value();
+    auto plan = evaluation::stats_plan(contract, round);
+    plan.tick_ns = tick_ns;
+    const auto decision = stats::look(series, plan).value();
     model::Verdict out;
     out.outcome.kind = kind;
     out.gain = decision.gain.value;
@@ -115,6 +117,7 @@ protected:
 
   base::TemporaryDir m_dir;
   int m_count = 0;
+  double tick_ns = 0; ///< of the device's timestamps, a call
   model::Contract contract;
 };
 
@@ -127,6 +130,28 @@ TEST_F(Recompute, AnHonestVerdictIsTheSame) {
             RecomputedResult::same);
   EXPECT_EQ(judged(verdict(samples(2, 3), K::regressed), samples(2, 3)).result,
             RecomputedResult::same);
+}
+
+TEST_F(Recompute, OnADeviceTheTimestampsTickCounts) {
+  std::string text = k_recomputed_contract;
+  const auto put = [&](const std::string& old, const std::string& now) {
+    text.replace(text.find(old), old.size(), now);
+  };
+  put("[kernel]", "[kernel]\nlane = \"cuda\"");
+  put("solution/k.cpp", "solution/k.cu");
+  put("input/ref.cpp", "input/ref.cu");
+  contract = model::parse_contract(text, "task.toml").value();
+  auto rows = samples(0.5, 3);
+  for (auto& row : rows) row.calls = row.shape == 0 ? 32 : 4;
+  const auto before_ticks = verdict(rows, K::improved);
+  tick_ns = 32.0 / 4;
+  const auto as_measured = verdict(rows, K::improved);
+  EXPECT_NE(before_ticks.interval.low, as_measured.interval.low);
+  EXPECT_EQ(judged(as_measured, rows).result, RecomputedResult::same);
+  EXPECT_EQ(judged(before_ticks, rows).result, RecomputedResult::same) << "an earlier record";
+  auto interval = as_measured;
+  interval.interval.low += 1e-6;
+  EXPECT_EQ(judged(interval, rows).result, RecomputedResult::different);
 }
 
 TEST_F(Recompute, ABetteredVerdictIsSeen) {
