@@ -1,5 +1,6 @@
 #include "profiles/file_kind.hpp"
 
+#include <cctype>
 #include <cerrno>
 #include <fstream>
 
@@ -18,8 +19,12 @@ base::Expected<FileKind> kind_of_file(const std::filesystem::path& path) {
       extension == ".nsys-rep" || extension == ".qdrep")
     return FileKind::binary_report;
   const std::size_t first = head.find_first_not_of(" \t\r\n\xef\xbb\xbf");
-  if (first != std::string_view::npos && (head[first] == '{' || head[first] == '['))
-    return FileKind::trace;
+  if (first == std::string_view::npos) return FileKind::text;
+  // "[Thread debugging using ...": a debugger's words; in a list JSON begins, no letter.
+  const auto begins = head.find_first_not_of(" \t\r\n", first + 1);
+  const bool words = begins != std::string_view::npos &&
+                     std::isalpha(static_cast<unsigned char>(head[begins])) != 0;
+  if (head[first] == '{' || (head[first] == '[' && !words)) return FileKind::trace;
   return FileKind::text;
 }
 

@@ -2,10 +2,12 @@
 #include "profiles/backtrace.hpp"
 #include "profiles/code_report.hpp"
 #include "profiles/fault_run.hpp"
+#include "profiles/file_kind.hpp"
 #include "profiles/ptx.hpp"
 #include "profiles/sanitizer.hpp"
 #include "profiles/sass.hpp"
 
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -184,6 +186,21 @@ TEST(Debugger, AFaultOfTheHostAndNone) {
   auto code = read_backtrace("[Inferior 1 (process 7) exited with code 012]\n", "f");
   ASSERT_TRUE(code.has_value());
   EXPECT_EQ(code->exit_code, 10);
+}
+
+TEST(FileKinds, ADebuggersWordsAreNoList) {
+  auto dir = base::TemporaryDir::make("ako-test-");
+  ASSERT_TRUE(dir.has_value());
+  const auto file = dir->path() / "f.json";
+  const auto kind = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    auto found = kind_of_file(file);
+    return found ? *found : FileKind::binary_report;
+  };
+  EXPECT_EQ(kind("[Thread debugging using libthread_db enabled]\n"), FileKind::text);
+  EXPECT_EQ(kind("[ {\"ph\": \"X\"}]"), FileKind::trace);
+  EXPECT_EQ(kind("[\n]"), FileKind::trace);
+  EXPECT_EQ(kind("{\"traceEvents\": []}"), FileKind::trace);
 }
 
 TEST(Debugger, WhatItCannotDoIsTheMachinesFault) {
