@@ -19,11 +19,11 @@ double eviction_of(const client::SampleReport& report, double outside_ns) {
 }
 
 /// Where the core was given to others, time passed in the timed part as well: it counts on both
-/// clocks. What was waited elsewhere counts on neither: it says nothing of the candidate.
+/// clocks. A team may make its threads wait for one another, as long as it likes: of its waiting
+/// nothing is believed.
 std::int64_t passed_outside(const client::SampleReport& report, int threads) {
-  const std::int64_t within = waited_in_time(report);
-  if (threads == 1 && report.parent_cpu_ns > 0) return report.parent_cpu_ns + within;
-  return report.parent_wall_ns - std::max<std::int64_t>(0, report.parent_wait_ns - within);
+  if (threads != 1 || report.parent_cpu_ns <= 0) return report.parent_wall_ns;
+  return report.parent_cpu_ns + waited_in_time(report);
 }
 
 } // namespace

@@ -429,7 +429,8 @@ int scrutiny(const std::vector<Evidence>& evidence) {
   int out = 0;
   for (const Evidence& each : evidence) {
     if (each.guard == "patched_symbols" || each.guard == "unexplained_cpu_time") return 2;
-    if (!each.decisive) out = 1;
+    // What no replay stands behind is labelled; measuring it again shows no more.
+    if (!each.decisive && each.guard != "self_timed") out = 1;
   }
   return out;
 }
