@@ -6,7 +6,7 @@ import pathlib
 import shlex
 import subprocess
 
-from tool import Case
+from tool import PATIENCE, Case
 
 AKO = os.environ["AKO"]
 
@@ -91,7 +91,7 @@ class DriveCase(Case):
 
     def drive(self, task, campaign, agent, exit=0, limit=120, **more):
         process = self.start_fake(task, campaign, agent, **more)
-        out, err = process.communicate(timeout=limit)
+        out, err = process.communicate(timeout=limit * PATIENCE)
         self.assertEqual(process.returncode, exit, err.decode())
         self.said = err.decode()
         return json.loads(out) if exit == 0 else None
