@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import time
 
-from tool import Case, wait_until
+from tool import PATIENCE, Case, wait_until
 
 AKO = os.environ["AKO"]
 
@@ -92,7 +92,7 @@ class DriveCase(Case):
 
     def drive(self, task, campaign, agent, exit=0, limit=120, **more):
         process = self.start_fake(task, campaign, agent, **more)
-        out, err = process.communicate(timeout=limit)
+        out, err = process.communicate(timeout=limit * PATIENCE)
         self.assertEqual(process.returncode, exit, err.decode())
         self.said = err.decode()
         return json.loads(out) if exit == 0 else None

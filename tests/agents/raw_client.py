@@ -8,6 +8,8 @@ import subprocess
 import threading
 import time
 
+from tool import PATIENCE
+
 AKO = os.environ["AKO"]
 # What is no step of a task: the ways in that agents use, and the driver that starts them.
 NO_TOOLS = {"mcp", "skill", "drive"}
@@ -45,14 +47,14 @@ class RawClient:
     def send(self, message):
         self.write(json.dumps(message) + "\n")
 
-    def receive(self, limit=20):
+    def receive(self, limit=20 * PATIENCE):
         """The next message; None at the end of the stream."""
         line = self.lines.get(timeout=limit)
         return None if line is None else json.loads(line)
 
     def until(self, wanted, limit=60):
         """Messages until one for which wanted() holds; the others are kept in `unread`."""
-        end = time.monotonic() + limit
+        end = time.monotonic() + limit * PATIENCE
         while True:
             message = self.receive(max(0.1, end - time.monotonic()))
             if message is None:

@@ -19,10 +19,19 @@ bool may_end_anyhow(const std::string& name) {
   return read_culprit(path_of(cpu_shelf(), name)).expects == "any";
 }
 
+/// A sanitizer's allocator has no heap of that name to be looked through.
+bool has_no_heap([[maybe_unused]] const std::string& name) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return read_culprit(path_of(cpu_shelf(), name)).source.find("[heap]") != std::string::npos;
+#else
+  return false;
+#endif
+}
+
 std::vector<std::string> chosen(bool without_quiet) {
   auto names = all_culprits(cpu_shelf());
   std::erase_if(names, [&](const std::string& name) {
-    return may_end_anyhow(name) || needs_no_quiet(name) != without_quiet;
+    return may_end_anyhow(name) || has_no_heap(name) || needs_no_quiet(name) != without_quiet;
   });
   return names;
 }

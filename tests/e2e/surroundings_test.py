@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import subprocess
 
-from tool import AKO, MARKED, QUESTIONS, WAIVED, Case, alive, main, wait_until
+from tool import AKO, MARKED, QUESTIONS, SANITIZED, WAIVED, Case, alive, main, wait_until
 
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/cpu/rmsnorm_bf16"
 
@@ -360,7 +360,7 @@ class Clock(Case):
         library = self.folder / "clock.so"
         subprocess.run([compiler, "-shared", "-fPIC", "-o", library, self.folder / "clock.c", "-ldl"], check=True)
         env = {"LD_PRELOAD": str(library)}
-        if "ASAN_OPTIONS" in self.environment or "TSAN_OPTIONS" in self.environment:
+        if SANITIZED:
             self.skipTest("another library is to be loaded first under a sanitizer")
         task = self.recorded_task()
         calm = len(self.events(task))

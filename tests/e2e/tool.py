@@ -2,6 +2,7 @@
 keeps e2e programs from measuring at the same time."""
 
 import json
+import mmap
 import os
 import pathlib
 import re
@@ -19,6 +20,9 @@ import python_cases
 from python_cases import measured
 
 AKO = os.environ["AKO"]
+with open(AKO, "rb") as program, mmap.mmap(program.fileno(), 0, access=mmap.ACCESS_READ) as words:
+    SANITIZED = any(words.find(name) >= 0 for name in (b"\0__asan_init\0", b"\0__tsan_init\0"))
+PATIENCE = 4 if SANITIZED else 1
 SOURCE = pathlib.Path(__file__).parent / "task"
 OUTCOMES = set("""improved equivalent regressed undecided incorrect suspect build_failed launch_failed crashed timeout
 invalid_measurement unsupported task_error environment stale interrupted""".split())
@@ -105,7 +109,7 @@ class Case(unittest.TestCase):
         return process
 
     def finish(self, process, limit=120):
-        out, err = process.communicate(timeout=limit)
+        out, err = process.communicate(timeout=limit * PATIENCE)
         return Reply(process.returncode, out.decode(), err.decode(), time.monotonic() - process.began)
 
     def run_text(self, *words, **more):
@@ -323,7 +327,7 @@ class Case(unittest.TestCase):
 
 
 def wait_until(true, limit=30):
-    end = time.monotonic() + limit
+    end = time.monotonic() + limit * PATIENCE
     while time.monotonic() < end:
         if true():
             return True

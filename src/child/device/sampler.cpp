@@ -37,6 +37,11 @@ base::Expected<std::unique_ptr<Sampler>> Sampler::make(const Gpu& gpu) {
   return sampler;
 }
 
+Sampler::~Sampler() {
+  // A lost context took its streams along, or a kernel ended this one itself.
+  if (m_stream && m_gpu.lost().empty()) (void)m_gpu.api().stream_end(m_stream);
+}
+
 base::Status Sampler::use(Kernels kernels, std::uint64_t evict_at, std::uint64_t evict_bytes) {
   m_kernels.emplace(std::move(kernels));
   m_evict_at = evict_at;

@@ -66,6 +66,7 @@ struct SampleResult {
 class Sampler {
 public:
   static base::Expected<std::unique_ptr<Sampler>> make(const Gpu& gpu);
+  ~Sampler();
   /// Kernels, and at least twice the last-level cache to read through.
   base::Status use(Kernels kernels, std::uint64_t evict_at, std::uint64_t evict_bytes);
   bool ready() const { return m_kernels.has_value(); }

@@ -29,7 +29,7 @@ base::Expected<Job> read_job(const std::filesystem::path& path);
 class Memory {
 public:
   virtual ~Memory() = default;
-  /// Zeroed, at least 256-byte aligned; freed with the process.
+  /// Zeroed, at least 256-byte aligned; freed with this.
   virtual base::Expected<void*> allocate(std::size_t bytes) = 0;
   virtual base::Status upload(void* to, const std::vector<std::byte>& from) = 0;
   virtual base::Expected<std::vector<std::byte>> download(const void* from, std::size_t bytes) = 0;

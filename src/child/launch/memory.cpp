@@ -23,6 +23,7 @@ public:
     void* at = std::aligned_alloc(4096, whole);
     if (!at)
       return fail(ErrorKind::environment, "no memory", {.found = fmt::format("{} bytes", bytes)});
+    m_taken.emplace_back(at, std::free);
     std::memset(at, 0, whole);
     return at;
   }
@@ -38,6 +39,9 @@ public:
   void mark_start() override {}
   void mark_stop() override {}
   void* stream() override { return nullptr; }
+
+private:
+  std::vector<std::unique_ptr<void, void (*)(void*)>> m_taken;
 };
 
 /// The few driver calls that are needed, by their exported names. Results: 0 = success.
@@ -52,6 +56,7 @@ struct Driver {
   int (*synchronize)() = nullptr;
   int (*stream_create)(void**, unsigned) = nullptr;
   int (*allocate)(Pointer*, std::size_t) = nullptr;
+  int (*release)(Pointer) = nullptr;
   int (*set)(Pointer, unsigned char, std::size_t) = nullptr;
   int (*to_device)(Pointer, const void*, std::size_t) = nullptr;
   int (*to_host)(void*, Pointer, std::size_t) = nullptr;
@@ -90,7 +95,8 @@ Expected<Driver> load_driver() {
   find(driver.context_retain, "cuDevicePrimaryCtxRetain");
   find(driver.context_set, "cuCtxSetCurrent"), find(driver.synchronize, "cuCtxSynchronize");
   find(driver.stream_create, "cuStreamCreate"), find(driver.allocate, "cuMemAlloc_v2");
-  find(driver.set, "cuMemsetD8_v2"), find(driver.to_device, "cuMemcpyHtoD_v2");
+  find(driver.release, "cuMemFree_v2"), find(driver.set, "cuMemsetD8_v2");
+  find(driver.to_device, "cuMemcpyHtoD_v2");
   find(driver.to_host, "cuMemcpyDtoH_v2"), find(driver.profiler_start, "cuProfilerStart");
   find(driver.profiler_stop, "cuProfilerStop");
   if (missing.empty()) return driver;
@@ -116,11 +122,15 @@ public:
     return memory;
   }
   explicit CudaMemory(const Driver& driver) : m_driver(driver) {}
+  ~CudaMemory() override {
+    for (const Driver::Pointer at : m_taken) m_driver.release(at);
+  }
 
   Expected<void*> allocate(std::size_t bytes) override {
     Driver::Pointer at = 0;
     bytes = std::max<std::size_t>(bytes, 1);
     AKO_TRY_STATUS(check(m_driver.allocate(&at, bytes), "cuMemAlloc"));
+    m_taken.push_back(at);
     AKO_TRY_STATUS(check(m_driver.set(at, 0, bytes), "cuMemsetD8"));
     return reinterpret_cast<void*>(at);
   }
@@ -178,6 +188,7 @@ private:
 
   Driver m_driver;
   void* m_stream = nullptr;
+  std::vector<Driver::Pointer> m_taken;
 };
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "device/abi.hpp"
 #include "fakes/gpu/machine.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -283,12 +284,21 @@ FAKE(int, cuMemSetAccess)(Pointer at, std::size_t bytes, const AccessDesc* acces
 FAKE(int, cuStreamCreate)(Stream* stream, unsigned) {
   SCRIPTED(cuStreamCreate);
   auto* made = new FakeStream;
-  made->id = static_cast<std::uint32_t>(machine().streams.size()) + 13;
+  static std::uint32_t next = 13;
+  made->id = next++;
   machine().streams.push_back(made);
   *stream = reinterpret_cast<Stream>(made);
   return 0;
 }
-FAKE(int, cuStreamDestroy_v2)(Stream) { return 0; }
+FAKE(int, cuStreamDestroy_v2)(Stream stream) {
+  auto& all = machine().streams;
+  const auto at = std::find(all.begin(), all.end(), reinterpret_cast<FakeStream*>(stream));
+  if (at == all.end()) return k_invalid_handle;
+  g_captured.erase(*at);
+  delete *at;
+  all.erase(at);
+  return 0;
+}
 FAKE(int, cuStreamSynchronize)(Stream stream) {
   SCRIPTED(cuStreamSynchronize);
   return machine().drain(stream_of(stream));

@@ -34,6 +34,10 @@ int cuMemAlloc_v2(Pointer* at, std::size_t bytes) {
   *at = reinterpret_cast<Pointer>(std::malloc(bytes));
   return say("allocate");
 }
+int cuMemFree_v2(Pointer at) {
+  std::free(reinterpret_cast<void*>(at));
+  return say("free");
+}
 int cuMemsetD8_v2(Pointer at, unsigned char value, std::size_t bytes) {
   std::memset(reinterpret_cast<void*>(at), value, bytes);
   return 0;

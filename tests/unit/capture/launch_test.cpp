@@ -90,7 +90,8 @@ TEST_F(Launch, TheDeviceGetsTheSameAndOnlyTheLastCallsAreMarked) {
   ASSERT_TRUE(host && device) << device.error().text();
   EXPECT_EQ((*device)[0].checksum, (*host)[0].checksum);
   const std::string calls = *base::read_file(log());
-  EXPECT_EQ(calls, "init\ncontext 0\nallocate\nallocate\nwait\nwait\nstart\nwait\nstop\n");
+  EXPECT_EQ(calls,
+            "init\ncontext 0\nallocate\nallocate\nwait\nwait\nstart\nwait\nstop\nfree\nfree\n");
 }
 
 TEST_F(Launch, ADeviceByItsUuid) {

@@ -1,6 +1,7 @@
 // Whatever a turn leaves running is ended, however it hides.
 #include "drive/leftovers.hpp"
 
+#include "base/fd.hpp"
 #include "base/fs.hpp"
 #include "base/process.hpp"
 #include "drive/alone.hpp"
@@ -63,19 +64,25 @@ TEST_F(LeftoversTest, AChainThatLosesAGenerationAtEveryLookIsEnded) {
 
 TEST_F(LeftoversTest, ManyAtOnceAndThoseBelowThem) {
   const Subreaper keeper;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const base::UniqueFd from(ready[0]), to(ready[1]);
   for (int i = 0; i < 4; ++i)
-    start([this] {
+    start([this, &to] {
       for (int below = 0; below < 4; ++below)
         if (::fork() == 0) ::setsid();
+      static_cast<void>(!::write(to.get(), "x", 1));
       for (;;) {
         beat();
         ::usleep(20'000);
       }
     });
-  ::usleep(100'000);
+  constexpr int k_all = 64; // 2^4 of each
+  char said = 0;
+  for (int i = 0; i < k_all; ++i) ASSERT_EQ(::read(from.get(), &said, 1), 1);
   const auto ended = end_leftovers("none");
   ASSERT_TRUE(ended) << ended.error().text();
-  EXPECT_EQ(*ended, 64); // 2^4 of each
+  EXPECT_EQ(*ended, k_all);
   EXPECT_FALSE(is_alive());
 }
 

@@ -57,12 +57,13 @@ TEST(CudaResources, TheTextNamesSpills) {
 
 /// An image as an assembler would write it: one kernel with code, shared memory and attributes.
 std::string image(int registers, int stack) {
-  std::string names("\0.shstrtab\0.strtab\0.symtab\0.nv.info\0.nv.info.k\0.text.k\0.nv.shared.k\0",
-                    71);
+  using namespace std::string_literals;
+  const std::string names =
+      "\0.shstrtab\0.strtab\0.symtab\0.nv.info\0.nv.info.k\0.text.k\0.nv.shared.k\0"s;
   const std::string strings("\0k\0", 3);
   const auto u = [](std::uint64_t value, int bytes) {
     std::string out;
-    for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+    for (int i = 0; i < bytes; ++i) out += static_cast<char>(i < 8 ? value >> (8 * i) & 0xff : 0);
     return out;
   };
   const std::string symbols = std::string(24, '\0') + u(1, 4) + std::string(20, '\0');
