@@ -2,7 +2,6 @@
 
 #include "protocol/addresses.hpp"
 
-#include <algorithm>
 #include <atomic>
 
 namespace ako::client {
@@ -30,10 +29,20 @@ std::uint64_t next_arena_address(std::int64_t bytes) {
   return next_address(bytes, k_gap, k_last, next);
 }
 
-std::uint64_t next_device_address(std::int64_t bytes, std::uint64_t set_apart) {
+namespace {
+std::atomic<std::uint64_t> g_set_apart{k_last - k_first};
+}
+
+std::uint64_t next_device_address(std::int64_t bytes) {
   static std::atomic<std::uint64_t> next{k_first};
-  const auto last = set_apart == 0 ? k_last : std::min(k_last, k_first + set_apart);
-  return next_address(bytes, k_device_gap, last, next);
+  return next_address(bytes, k_device_gap, k_first + g_set_apart.load(), next);
+}
+
+void note_set_apart(std::uint64_t bytes) {
+  if (bytes == 0) return;
+  auto least = g_set_apart.load();
+  while (bytes < least && !g_set_apart.compare_exchange_weak(least, bytes)) {
+  }
 }
 
 const model::BufferPlace* find_place(const model::ArenaPlan& plan, int tensor, int set) {

@@ -16,10 +16,12 @@ namespace ako::client {
 /// Ranges are handed out in turn, page-aligned, with an unmapped gap behind each; the range wraps
 /// around after 384 GiB, so that an arena's range is not given out again while it lives.
 std::uint64_t next_arena_address(std::int64_t bytes);
-/// The same for memory of a device: multiples of 64 MiB, as its driver reserves them. `set_apart`:
-/// bytes of the range that the driver has set apart for them, all that it may use; 0 = none, and
-/// the whole range is tried.
-std::uint64_t next_device_address(std::int64_t bytes, std::uint64_t set_apart);
+/// The same for memory of a device: multiples of 64 MiB, as its driver reserves them, within what
+/// every process so far could set apart for it.
+std::uint64_t next_device_address(std::int64_t bytes);
+/// A keeper or worker has this many bytes of the range, from its beginning, set apart; 0 = none: it
+/// tries the whole range.
+void note_set_apart(std::uint64_t bytes);
 
 /// Move-only; unmapped in the parent by the destructor (Keeper::destroy_arena frees the rest).
 class Arena {

@@ -31,7 +31,6 @@ struct Keeper::State {
   base::UniqueFd evict_fd, image_fd;
   bool on_device = false;
   std::int64_t image_bytes = 0;
-  std::uint64_t addresses_bytes = 0; ///< set apart for buffers of a device
   Json device_facts = Json::object();
   struct Taken {
     std::uint64_t first = 0, last = 0;
@@ -42,7 +41,7 @@ struct Keeper::State {
   std::uint64_t free_address(std::int64_t bytes) const {
     std::uint64_t at = 0;
     for (int tries = 0; tries < k_address_tries; ++tries) {
-      at = on_device ? next_device_address(bytes, addresses_bytes) : next_arena_address(bytes);
+      at = on_device ? next_device_address(bytes) : next_arena_address(bytes);
       const auto last = at + static_cast<std::uint64_t>(bytes);
       if (std::none_of(taken.begin(), taken.end(), [&](const auto& each) {
             return at < each.second.last && each.second.first < last;
@@ -110,7 +109,7 @@ Expected<Keeper> Keeper::start(KeeperOptions options) {
   if (fds.size() > 1) state.image_fd = std::move(fds.back());
   state.image_bytes = base::get_or<std::int64_t>(facts, "image_bytes", 0);
   state.device_facts = base::get_or<Json>(facts, "device", Json::object());
-  state.addresses_bytes = base::get_or<std::uint64_t>(state.device_facts, "addresses_bytes", 0);
+  note_set_apart(base::get_or<std::uint64_t>(state.device_facts, "addresses_bytes", 0));
   AKO_TRY(state.evict_bytes, base::get<std::int64_t>(facts, "evict_bytes"));
   AKO_TRY(state.cache_bytes, base::get<std::int64_t>(facts, "cache_bytes"));
   return keeper;

@@ -231,6 +231,8 @@ Answer<void> Worker::greet() {
     configure["processes"] = true;
   }
   CLIENT_ASK(const auto contained, state.ask(Kind::configure, configure, seconds));
+  note_set_apart(base::get_or<std::uint64_t>(
+      base::get_or<Json>(contained, "device", Json::object()), "addresses_bytes", 0));
   state.sandbox = sandbox_from(contained);
   return {};
 }
