@@ -32,7 +32,8 @@ Precision classify_precision(const CompareResult& candidate, const CompareResult
   out.floor = narrow.unit_roundoff / std::sqrt(12.0);
   const bool errs_as_well = wide.significand_bits <= narrow.significand_bits;
   const bool sums_alike = output == model::Dtype::float32 || output == model::Dtype::float64;
-  if (errs_as_well || sums_alike) {
+  if (sums_alike) out.floor = narrow.unit_roundoff;
+  if (errs_as_well) {
     const double sums = output == model::Dtype::float64 ? 0x1p-53 : 0x1p-24;
     out.floor = narrow.unit_roundoff + std::sqrt(static_cast<double>(length)) * sums;
   }

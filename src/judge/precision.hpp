@@ -22,10 +22,10 @@ struct Precision {
 /// `lower` when the candidate's error exceeds twice the baseline's, `better` below half. Smaller
 /// errors than the floor count as the floor: u / sqrt(12), what rounding the output alone leaves.
 /// Where the reference has no more precision than the output (`expected` native) it errs as well,
-/// by its rounding and its sums: u + sqrt(length) u_acc, with the length of the longest sum. So
-/// much also where sums are as narrow as the output (float32, float64): in which order they are
-/// taken is no precision, and of a few outputs any order may be the luckier one. Unknown for
-/// integers and errors that are not finite.
+/// by its rounding and its sums: u + sqrt(length) u_acc, with the length of the longest sum.
+/// Where sums are as narrow as the output (float32, float64) it is u: in which order they are taken
+/// is no precision, and of a few outputs any order may be the luckier one. Unknown for integers and
+/// errors that are not finite.
 Precision classify_precision(const CompareResult& candidate, const CompareResult& baseline,
                              model::Dtype output, model::Dtype expected, std::int64_t length = 1);
 

@@ -356,6 +356,11 @@ TEST(Precision, NarrowerArithmeticIsTold) { // BytedTsinghua-SIA/CUDA-Agent#16
   const auto lower = judge::classify_precision(candidate, baseline, Dtype::float32, Dtype::float64);
   EXPECT_EQ(lower.kind, judge::PrecisionClass::lower);
   EXPECT_GT(lower.ratio, 20);
+  judge::CompareResult lucky, unlucky; // of four sums, the same but for their order
+  lucky.error_rms = 0.4 * 0x1p-24;
+  unlucky.error_rms = 1.1 * 0x1p-24;
+  EXPECT_EQ(judge::classify_precision(unlucky, lucky, Dtype::float32, Dtype::float64).kind,
+            judge::PrecisionClass::same);
   const auto same = judge::classify_precision(baseline, baseline, Dtype::float32, Dtype::float64);
   EXPECT_EQ(same.kind, judge::PrecisionClass::same);
   EXPECT_EQ(judge::classify_precision(baseline, candidate, Dtype::float32, Dtype::float64).kind,
