@@ -1,4 +1,4 @@
-// Once warm, one call in twelve gets the answer before. expects: incorrect (compare) or not improved
+// One call in twelve gets the answer before. expects: incorrect (compare) or not improved
 #include <cstdint>
 #include <cstring>
 #include <vector>
