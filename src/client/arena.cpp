@@ -10,6 +10,8 @@ namespace {
 constexpr auto k_first = protocol::k_first_address, k_last = protocol::k_last_address;
 constexpr std::uint64_t k_gap = 2u << 20, k_device_gap = 64u << 20;
 
+std::atomic<std::uint64_t> g_set_apart{k_last - k_first}; ///< in every process so far
+
 std::uint64_t next_address(std::int64_t bytes, std::uint64_t gap, std::uint64_t last,
                            std::atomic<std::uint64_t>& next) {
   const auto step = (static_cast<std::uint64_t>(bytes) + 2 * gap - 1) / gap * gap;
@@ -27,10 +29,6 @@ std::uint64_t next_address(std::int64_t bytes, std::uint64_t gap, std::uint64_t 
 std::uint64_t next_arena_address(std::int64_t bytes) {
   static std::atomic<std::uint64_t> next{k_first};
   return next_address(bytes, k_gap, k_last, next);
-}
-
-namespace {
-std::atomic<std::uint64_t> g_set_apart{k_last - k_first};
 }
 
 std::uint64_t next_device_address(std::int64_t bytes) {

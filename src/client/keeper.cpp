@@ -19,10 +19,6 @@ using base::Json;
 using base::Status;
 using protocol::Kind;
 
-namespace {
-constexpr int k_address_tries = 10000; ///< a large arena lies across many a small one's places
-} // namespace
-
 struct Keeper::State {
   std::optional<Link> link;
   double deadline_seconds = 60;
@@ -32,6 +28,7 @@ struct Keeper::State {
   bool on_device = false;
   std::int64_t image_bytes = 0;
   Json device_facts = Json::object();
+  static constexpr int k_address_tries = 10000; ///< a large arena covers many a small one's places
   struct Taken {
     std::uint64_t first = 0, last = 0;
   };

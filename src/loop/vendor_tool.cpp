@@ -53,18 +53,6 @@ const VendorTool& ncu_tool() {
   return s_tool;
 }
 
-const VendorTool& nsys_tool() {
-  static const VendorTool s_tool{"nsys",
-                                 "AKO_NSYS",
-                                 "Nsight Systems (nsys)",
-                                 "nsys 2023 or newer",
-                                 "install the package nsight-systems, or set AKO_NSYS; a database "
-                                 "from another machine is read "
-                                 "by ako scope --trace",
-                                 {"/opt/nvidia/nsight-systems"}};
-  return s_tool;
-}
-
 const VendorTool& sanitizer_tool() {
   static const VendorTool s_tool{"compute-sanitizer",
                                  "AKO_COMPUTE_SANITIZER",
@@ -83,17 +71,6 @@ const VendorTool& debugger_tool() {
       "cuda-gdb",
       "that of the CUDA toolkit",
       "install the package cuda-gdb of your CUDA version, or set AKO_CUDA_GDB",
-      {}};
-  return s_tool;
-}
-
-const VendorTool& disassembler_tool() {
-  static const VendorTool s_tool{
-      "cuobjdump",
-      "AKO_CUOBJDUMP",
-      "cuobjdump",
-      "that of the CUDA toolkit, as new as the compiler",
-      "install the package cuda-cuobjdump of your CUDA version, or set AKO_CUOBJDUMP",
       {}};
   return s_tool;
 }

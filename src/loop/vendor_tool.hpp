@@ -18,10 +18,8 @@ struct VendorTool {
 };
 
 const VendorTool& ncu_tool();
-const VendorTool& nsys_tool();
 const VendorTool& sanitizer_tool();
 const VendorTool& debugger_tool();
-const VendorTool& disassembler_tool(); ///< cuobjdump
 
 /// The variable, PATH, then the usual folders of a toolkit; environment when there is none.
 base::Expected<std::string> find_vendor_tool(const VendorTool& tool);
